@@ -1,0 +1,58 @@
+/** `narwhal demo`: a gateway with a stub fleet inside, ready for curl. */
+import { createServer, type Server } from 'node:http';
+import { resolve } from 'node:path';
+import express from 'express';
+import { narwhalRouter } from '../router';
+import { startStubFleet } from '../testing';
+import { listenFrom } from './listen';
+
+const JOURNAL = 'narwhal-journal.jsonl';
+
+/** A running demo. */
+export interface Demo {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts two prefill and two decode stub engines and a gateway in front of them.
+ *
+ * @param env `PORT` (default 8080; the next free one is taken where it is in use).
+ * @param print takes one line of text.
+ */
+export async function startDemo(env: NodeJS.ProcessEnv, print: (line: string) => void): Promise<Demo> {
+  const fleet = await startStubFleet({ prefill: 2, decode: 2, tokenDelayMs: 30 });
+  const router = narwhalRouter({ fleet: fleet.fleetFile(), journal: JOURNAL });
+  const app = express().disable('x-powered-by').use(router);
+  const server = createServer(app);
+  const port = await listenFrom(server, Number(env['PORT'] ?? 8080));
+  for (const line of welcome(port, fleet.model)) print(line);
+  return { port, close: () => closeAll(server, router, fleet) };
+}
+
+async function closeAll(server: Server, ...parts: readonly { close(): Promise<void> }[]): Promise<void> {
+  server.close();
+  for (const part of parts) await part.close();
+  server.closeAllConnections();
+}
+
+function welcome(port: number, model: string): string[] {
+  const url = `http://127.0.0.1:${port}`;
+  const body = { model, messages: [{ role: 'user', content: 'Say hello' }], stream: true };
+  return [
+    `express-narwhal demo: gateway on ${url}, with 2 prefill and 2 decode stub engines inside.`,
+    '',
+    'Try it:',
+    `  curl -N ${url}/v1/chat/completions -H 'content-type: application/json' -d '${JSON.stringify(body)}'`,
+    '',
+    `One row for each request: ${resolve(JOURNAL)}`,
+    `What is going on:         curl ${url}/narwhal/state`,
+    '',
+    'For real engines put this into fleet.json and use narwhalRouter() in your own app:',
+    '  { "model": "your/model", "engines": [',
+    '    { "iid": "p0", "url": "http://10.0.0.1:8000", "role": "prefill" },',
+    '    { "iid": "d0", "url": "http://10.0.0.2:8000", "role": "decode" } ] }',
+    '',
+    'Stop with Ctrl-C.',
+  ];
+}

@@ -1,0 +1,158 @@
+/** The engines with their placement and connection pools: what serving asks. */
+import type { AxiosInstance } from 'axios';
+import type { EngineRole, FleetConfig } from '../config/fleet-config';
+import { loadFleetFile, parseFleet } from '../config/fleet-file';
+import { checkOptions } from '../options';
+import type { Connector } from './connectors/connector';
+import { nixl } from './connectors/nixl';
+import type { Dialect } from './dialects/dialect';
+import { vllm } from './dialects/vllm';
+import { Engine } from './engine';
+import { AxiosTransport, createEngineClient } from './engine-client';
+import { type LegKind, leastLoaded } from './placement';
+import { EnginePools } from './pools';
+import type { Transport } from './transport';
+
+/** Options of `createFleet` and `loadFleet`. */
+export interface FleetOptions {
+  /**
+   * The axios instance for engine calls, with whatever interceptors the host wants. Its transport stays
+   * the library's own. Default: a new instance, reachable as `fleet.client`.
+   */
+  readonly client?: AxiosInstance | undefined;
+  /** Variables for `${NAME}` and `engine_api_key_env`. Default: `process.env`. */
+  readonly env?: NodeJS.ProcessEnv | undefined;
+}
+
+/** A place taken in an engine; `release` counts once. */
+export interface Seat {
+  readonly engine: Engine;
+  release(): void;
+}
+
+/** A pooled socket older than this takes no new call, so that a changed DNS answer is followed. */
+const MAX_SOCKET_AGE_S = 60;
+
+/** How a request may be served right now. */
+export type FleetShape = 'split' | 'single' | 'none';
+
+/** A fleet of engines. Made by `createFleet` or `loadFleet`. */
+export class Fleet {
+  readonly config: FleetConfig;
+  readonly engines: readonly Engine[];
+  readonly client: AxiosInstance;
+  /** @internal */
+  readonly transport: Transport;
+  /** @internal */
+  readonly dialect: Dialect = vllm;
+  /** @internal */
+  readonly connector: Connector = nixl;
+  readonly #byRole: Readonly<Record<EngineRole, readonly Engine[]>>;
+  /** Where the next tie falls, for each kind of leg: one counter for all would pair engines for ever. */
+  readonly #turns: Record<LegKind, number> = { prefill: 0, decode: 0, single: 0 };
+  #closing: Promise<void> | null = null;
+
+  /** @internal use `createFleet` */
+  constructor(config: FleetConfig, client: AxiosInstance) {
+    this.config = config;
+    this.client = client;
+    this.engines = config.engines.map((engine) => new Engine(engine));
+    this.#byRole = {
+      prefill: this.engines.filter(({ config: { role } }) => role === 'prefill'),
+      decode: this.engines.filter(({ config: { role } }) => role === 'decode'),
+      both: this.engines.filter(({ config: { role } }) => role === 'both'),
+    };
+    const { connectTimeoutS, keepaliveS } = config.engine;
+    const pools = new EnginePools({ connectTimeoutS, keepaliveS, maxSocketAgeS: MAX_SOCKET_AGE_S });
+    this.transport = new AxiosTransport(client, pools);
+  }
+
+  /** Whether a request is served in two legs, in one, or not at all, by the engines that are live. */
+  shape(): FleetShape {
+    if (this.liveOf('prefill').length > 0 && this.liveOf('decode').length > 0) return 'split';
+    return this.liveOf('both').length > 0 ? 'single' : 'none';
+  }
+
+  /** Whether the fleet file names an engine of this role, live or not. */
+  has(role: EngineRole): boolean {
+    return this.#byRole[role].length > 0;
+  }
+
+  liveOf(role: EngineRole): readonly Engine[] {
+    const engines = this.#byRole[role];
+    return engines.every((engine) => engine.isLive) ? engines : engines.filter((engine) => engine.isLive);
+  }
+
+  /**
+   * Takes a place for a leg in the least loaded live engine. Counted from now on, not from the answer.
+   *
+   * @param tokens length of the prompt, for prefill.
+   * @param excluded engines that failed this request.
+   * @param avoid the handoff's producer: decode goes elsewhere if it can.
+   * @returns null when no live engine is left.
+   */
+  place(
+    kind: LegKind,
+    tokens: number,
+    excluded: ReadonlySet<Engine>,
+    avoid: Engine | null = null,
+  ): Seat | null {
+    const role: EngineRole = kind === 'single' ? 'both' : kind;
+    const live = this.liveOf(role).filter((engine) => !excluded.has(engine));
+    const engine = leastLoaded(live, kind, this.#turns[kind]++, performance.now(), avoid);
+    return engine === null ? null : takeSeat(engine, kind, tokens);
+  }
+
+  /** Closes every engine connection; a second call returns the same promise. */
+  close(): Promise<void> {
+    this.#closing ??= this.transport.close();
+    return this.#closing;
+  }
+}
+
+function takeSeat(engine: Engine, kind: LegKind, tokens: number): Seat {
+  let held = true;
+  if (kind === 'prefill') {
+    engine.prefills++;
+    engine.prefillTokens += tokens;
+  } else {
+    engine.decodes++;
+  }
+  return {
+    engine,
+    release(): void {
+      if (!held) return;
+      held = false;
+      if (kind === 'prefill') {
+        engine.prefills--;
+        engine.prefillTokens -= tokens;
+      } else {
+        engine.decodes--;
+      }
+    },
+  };
+}
+
+const OPTION_NAMES = ['client', 'env'] as const;
+
+/**
+ * Builds a fleet from the content of a fleet file.
+ *
+ * @param config an object of schema `narwhal.fleet` version 1.
+ * @throws {ConfigError} naming every problem of the file.
+ */
+export function createFleet(config: object, options?: FleetOptions): Fleet {
+  const { client, env } = checkOptions('createFleet', options, OPTION_NAMES);
+  return new Fleet(parseFleet(config, env === undefined ? {} : { env }), client ?? createEngineClient());
+}
+
+/**
+ * Builds a fleet from a fleet file.
+ *
+ * @param path path of the JSON file.
+ * @throws {ConfigError} when the file cannot be read or has problems; all are named.
+ */
+export function loadFleet(path: string, options?: FleetOptions): Fleet {
+  const { client, env } = checkOptions('loadFleet', options, OPTION_NAMES);
+  return new Fleet(loadFleetFile(path, env === undefined ? {} : { env }), client ?? createEngineClient());
+}

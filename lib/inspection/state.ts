@@ -1,0 +1,63 @@
+/** What a router is doing now, as plain data. */
+import type { Seats } from '../admission/seats';
+import type { EngineRole } from '../config/fleet-config';
+import type { Engine } from '../engines/engine';
+import type { Fleet } from '../engines/fleet';
+import type { Journal } from '../journal/journal';
+import type { Serving } from '../serving/dispatch';
+import type { Shutdown } from '../serving/shutdown';
+
+/** One engine now. Addresses are left out: the page may be shown to people who may not know them. */
+export interface EngineState {
+  readonly iid: string;
+  readonly role: EngineRole;
+  /** `live`, or why it takes no new work. */
+  readonly state: 'live' | 'ejected' | 'drained';
+  readonly prefills_in_flight: number;
+  readonly prefill_tokens: number;
+  readonly decodes_in_flight: number;
+}
+
+/** The answer of `state()` and of `GET /narwhal/state`. */
+export interface RouterState {
+  readonly status: 'serving' | 'draining';
+  readonly model: string;
+  /** Requests from arrival to their journal row. */
+  readonly in_flight: number;
+  readonly seats_taken: number;
+  readonly queued: number;
+  readonly retry_budget: number;
+  readonly journal_rows_lost: number;
+  readonly engines: readonly EngineState[];
+}
+
+/** Takes the state of a router's parts. */
+export function fleetState(
+  fleet: Fleet,
+  { retries }: Serving,
+  seats: Seats,
+  journal: Journal,
+  shutdown: Shutdown,
+): RouterState {
+  return {
+    status: shutdown.isClosing ? 'draining' : 'serving',
+    model: fleet.config.model,
+    in_flight: shutdown.running,
+    seats_taken: seats.taken,
+    queued: seats.waiting,
+    retry_budget: retries.left,
+    journal_rows_lost: journal.lost,
+    engines: fleet.engines.map(engineState),
+  };
+}
+
+function engineState(engine: Engine): EngineState {
+  return {
+    iid: engine.iid,
+    role: engine.config.role,
+    state: engine.outOfPlacement ?? 'live',
+    prefills_in_flight: engine.prefills,
+    prefill_tokens: engine.prefillTokens,
+    decodes_in_flight: engine.decodes,
+  };
+}

@@ -1,0 +1,190 @@
+/** Where rows go: the library's own file, a sink of the host, or a winston logger. */
+import { nanoid } from 'nanoid';
+import { ConfigError } from '../errors';
+import type { Logger } from '../logger';
+import { checkFunction, checkOptions } from '../options';
+import type { JournalRow } from './row';
+import { JournalWriter } from './writer';
+
+/** A place for rows that the host brings. */
+export interface JournalSink {
+  /** Takes one row. May be async; what it throws is logged and counted, and fails no request. */
+  write(row: JournalRow): unknown;
+  close(): unknown;
+}
+
+/** What is needed of a winston logger: it gets each row as the fields of one `info` line. */
+export interface WinstonLike {
+  log(entry: object): unknown;
+  configure(options: object): unknown;
+}
+
+/** A journal file and when it is rotated. */
+export interface JournalFileOptions {
+  readonly path: string;
+  /** Bytes above which the file is rotated. Default 256 MiB. */
+  readonly maxBytes?: number | undefined;
+  /** Rotated files that are kept. Default 8. */
+  readonly maxFiles?: number | undefined;
+}
+
+/** What `createJournal` takes: a path, a file with limits, a sink, a winston logger, or false for none. */
+export type JournalOptions = string | JournalFileOptions | JournalSink | WinstonLike | false;
+
+/** A journal. Made by `createJournal`. */
+export interface Journal {
+  /** Id of this opening: the `run` of its rows. */
+  readonly run: string;
+  /** Takes one row; never throws. */
+  write(row: JournalRow): void;
+  /** Rows that could not be kept. */
+  readonly lost: number;
+  /** Flushes and closes; a second call returns the same promise. */
+  close(): Promise<void>;
+}
+
+const PACKAGE = 'express-narwhal';
+/** Version of the rows' schema. */
+export const JOURNAL_SCHEMA_VERSION = 1;
+
+/**
+ * Opens a journal.
+ *
+ * @param options where rows go.
+ * @param logger told when rows cannot be kept.
+ * @throws {ConfigError} for anything that is none of the forms of `JournalOptions`.
+ */
+export function createJournal(options: JournalOptions, logger?: Logger): Journal {
+  if (options === false) return new SinkJournal({ write: () => undefined, close: () => undefined }, logger);
+  if (typeof options === 'string') return new FileJournal({ path: options }, logger);
+  if (typeof options !== 'object' || options === null) throw notAJournal();
+  // A winston logger is a stream, so it has write() and close() as well: it is asked for first.
+  if (isWinston(options)) return new SinkJournal(winstonSink(options), logger);
+  if ('write' in options) {
+    checkFunction('journal: write', options.write);
+    checkFunction('journal: close', options.close);
+    return new SinkJournal(options, logger);
+  }
+  if ('path' in options) return new FileJournal(options, logger);
+  throw notAJournal();
+}
+
+function notAJournal(): ConfigError {
+  return new ConfigError(
+    'journal must be a path, { path, maxBytes, maxFiles }, a sink { write(row), close() }, a winston logger, or false',
+  );
+}
+
+class FileJournal implements Journal {
+  readonly run = nanoid();
+  readonly #writer: JournalWriter;
+
+  constructor(options: JournalFileOptions, logger: Logger | undefined) {
+    const { path, maxBytes, maxFiles } = checkOptions('journal', options, ['path', 'maxBytes', 'maxFiles']);
+    if (typeof path !== 'string') throw new ConfigError('journal: path must be a string');
+    this.#writer = new JournalWriter({
+      path,
+      maxBytes,
+      maxFiles,
+      header: metaRow(),
+      onWarning: (message) => logger?.warn(message),
+    });
+  }
+
+  get lost(): number {
+    return this.#writer.lost;
+  }
+
+  write(row: JournalRow): void {
+    this.#writer.write(JSON.stringify(row));
+  }
+
+  close(): Promise<void> {
+    return this.#writer.close();
+  }
+}
+
+class SinkJournal implements Journal {
+  readonly run = nanoid();
+  lost = 0;
+  readonly #sink: JournalSink;
+  readonly #logger: Logger | undefined;
+  readonly #writes = new Set<Promise<unknown>>();
+  #warned = false;
+  #closing: Promise<void> | null = null;
+
+  constructor(sink: JournalSink, logger: Logger | undefined) {
+    this.#sink = sink;
+    this.#logger = logger;
+  }
+
+  write(row: JournalRow): void {
+    try {
+      const result = this.#sink.write(row);
+      if (result instanceof Promise) this.#follow(result);
+    } catch (error) {
+      this.#lose(error);
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  #follow(write: Promise<unknown>): void {
+    const done = write.catch((error: unknown) => this.#lose(error)).finally(() => this.#writes.delete(done));
+    this.#writes.add(done);
+  }
+
+  async #close(): Promise<void> {
+    await Promise.all(this.#writes);
+    try {
+      await this.#sink.close();
+    } catch (error) {
+      this.#logger?.warn('the journal sink failed to close', { error: textOf(error) });
+    }
+  }
+
+  #lose(error: unknown): void {
+    this.lost++;
+    if (this.#warned) return;
+    this.#warned = true;
+    this.#logger?.warn('the journal sink failed; rows are lost', { error: textOf(error) });
+  }
+}
+
+function isWinston(value: object): value is WinstonLike {
+  const { log, configure } = value as Partial<WinstonLike>;
+  return typeof log === 'function' && typeof configure === 'function';
+}
+
+/** Sends rows to a winston logger. It stays the host's: closing the journal does not close it. */
+function winstonSink(logger: WinstonLike): JournalSink {
+  return {
+    write(row: JournalRow): void {
+      logger.log({ level: 'info', message: 'narwhal.journal', ...row });
+    },
+    close: () => undefined,
+  };
+}
+
+function metaRow(): string {
+  return JSON.stringify({
+    meta: {
+      schema: 'narwhal.journal',
+      schema_version: JOURNAL_SCHEMA_VERSION,
+      package: PACKAGE,
+      version: packageVersion(),
+    },
+  });
+}
+
+function packageVersion(): string {
+  // The same relative path holds for lib/ and for the built dist/.
+  return (require('../../package.json') as { version: string }).version;
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

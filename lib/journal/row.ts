@@ -1,0 +1,105 @@
+/** The shape of a journal row, and how it is made of a request's context. */
+import type { RequestContext } from '../context';
+import type { Terminal } from '../outcomes';
+import type { AttemptFailure, HandoffEnd, Phase } from '../serving/record';
+
+/**
+ * The terminal row of one request. A field that does not apply is null, never missing. Fields that end
+ * in `_s` are seconds. No prompt and no output text, no credential.
+ */
+export interface JournalRow {
+  /** The opening of the journal that wrote the row. */
+  readonly run: string;
+  readonly rid: string;
+  readonly client_rid: string | null;
+  readonly tenant: string | null;
+  readonly route: string;
+  readonly stream: boolean | null;
+  /** Arrival, ISO 8601. */
+  readonly at: string;
+  /** Arrival on the process's monotonic clock. */
+  readonly arrived: number;
+  readonly input_len: number | null;
+  readonly output_len: number | null;
+  readonly wanted_len: number | null;
+  /** Arrival to the prefill answer. */
+  readonly ttft_s: number | null;
+  /** Arrival to the first output. */
+  readonly first_byte_s: number | null;
+  /** Between two output tokens, on average. */
+  readonly tpot_s: number | null;
+  readonly queue_wait_s: number | null;
+  readonly duration_s: number;
+  readonly prefill_iid: string | null;
+  readonly decode_iid: string | null;
+  /** The legs ran on two engines. */
+  readonly crossed: boolean | null;
+  readonly terminal: Terminal;
+  readonly reason: string | null;
+  readonly cancelled_phase: Phase | null;
+  /** The status that was sent; 499 for a client that left. */
+  readonly status: number;
+  readonly attempts: number;
+  readonly decode_attempts: number;
+  readonly attempt_failures: readonly AttemptFailure[];
+  readonly kv: HandoffEnd | null;
+  readonly parts: number | null;
+  readonly finish_reason: string | null;
+  readonly error: string | null;
+}
+
+/**
+ * Builds the row of a request that is over.
+ *
+ * @param run the journal's own id.
+ * @param endedAt monotonic ms.
+ */
+export function buildRow(context: RequestContext, run: string, endedAt: number): JournalRow {
+  const { record, arrivedAt, outcome, body } = context;
+  const stream = body?.value['stream'];
+  const since = (at: number | null): number | null => (at === null ? null : seconds(at - arrivedAt));
+  const terminal = outcome?.terminal ?? 'failed';
+  return {
+    run,
+    rid: context.requestId,
+    client_rid: context.clientRequestId,
+    tenant: context.identity?.tenant ?? null,
+    route: context.route,
+    stream: body === null ? null : stream === true,
+    at: context.at.toISOString(),
+    arrived: seconds(arrivedAt),
+    input_len: record.inputLen,
+    output_len: record.outputLen,
+    wanted_len: record.wantedLen,
+    ttft_s: since(record.prefillAnsweredAt),
+    first_byte_s: since(record.firstOutputAt),
+    tpot_s: tokenInterval(record.firstOutputAt, record.lastOutputAt, record.outputLen),
+    queue_wait_s: record.queueWaitMs === null ? null : seconds(record.queueWaitMs),
+    duration_s: seconds(endedAt - arrivedAt),
+    prefill_iid: record.prefillIid,
+    decode_iid: record.decodeIid,
+    crossed:
+      record.decodeIid === null ? null : record.prefillIid !== null && record.prefillIid !== record.decodeIid,
+    terminal,
+    reason: outcome?.reason ?? null,
+    cancelled_phase: terminal === 'cancelled' ? record.phase : null,
+    status: outcome?.status ?? 500,
+    attempts: record.attempts,
+    decode_attempts: record.decodeAttempts,
+    attempt_failures: record.failures,
+    kv: record.kv,
+    parts: record.parts,
+    finish_reason: record.finishReason,
+    error: outcome?.error ?? null,
+  };
+}
+
+/** Microseconds are enough, and keep rows short. */
+function seconds(ms: number): number {
+  return Math.round(ms * 1000) / 1e6;
+}
+
+function tokenInterval(first: number | null, last: number | null, tokens: number | null): number | null {
+  if (first === null || last === null || tokens === null || tokens < 2) return null;
+  return seconds((last - first) / (tokens - 1));
+}

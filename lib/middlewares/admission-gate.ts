@@ -1,0 +1,84 @@
+/** May one more request be in flight. */
+import { Seats } from '../admission/seats';
+import { ConfigError, NarwhalError } from '../errors';
+import { checkNumber, checkOptions } from '../options';
+import { checkOnError, enter, type NarwhalHandler, type RefusalOptions, refuse } from './handler';
+
+/** Options of `admissionGate`. */
+export interface AdmissionGateOptions extends RefusalOptions {
+  /** Requests in flight at most. Default 512. */
+  readonly maxConnections?: number | undefined;
+  /** Requests that may wait for a seat. Default 0. */
+  readonly queueCapacity?: number | undefined;
+  /** Seconds that one may wait. Default 0. */
+  readonly queueTimeoutS?: number | undefined;
+  /** Seats shared with another gate; excludes the three limits above. */
+  readonly seats?: Seats | undefined;
+}
+
+const KEYS = ['maxConnections', 'queueCapacity', 'queueTimeoutS', 'seats', 'onError'] as const;
+
+/** Shortest and longest `Retry-After` of a full house, in seconds; random between, so that clients spread. */
+const RETRY_MIN_S = 1;
+const RETRY_MAX_S = 5;
+
+/**
+ * Takes a seat for the request and gives it back when the response is over, however it ended.
+ *
+ * Refuses with 429 when seats and queue are full, with 504 when the wait ran out.
+ *
+ * @throws {ConfigError} for bad options.
+ */
+export function admissionGate(options?: AdmissionGateOptions): NarwhalHandler {
+  const given = checkOptions('admissionGate', options, KEYS);
+  const onError = checkOnError('admissionGate', given.onError);
+  const seats = given.seats ?? makeSeats(given);
+  if (!(seats instanceof Seats)) throw new ConfigError('admissionGate: seats must be of class Seats');
+  return function admit(req, res, next) {
+    const context = enter(req, res);
+    const { record } = context;
+    const since = performance.now();
+    record.phase = 'queue';
+    let leave = (): void => {};
+    res.once('close', () => leave());
+    leave = seats.enter((answer) => {
+      if (answer.kind === 'left') return;
+      record.queueWaitMs = performance.now() - since;
+      if (answer.kind === 'seated') {
+        // Where the client left in this very tick, `close` may be over: the seat must not stay taken.
+        if (res.closed) {
+          answer.release();
+          return;
+        }
+        res.once('close', answer.release);
+        next();
+        return;
+      }
+      refuse(context, res, next, refusalOf(answer.kind), onError);
+    });
+  };
+}
+
+function makeSeats(given: AdmissionGateOptions): Seats {
+  const whole = (name: 'maxConnections' | 'queueCapacity', fallback: number, min: number): number =>
+    checkNumber(`admissionGate: ${name}`, given[name] ?? fallback, { min, integer: true });
+  return new Seats({
+    seats: whole('maxConnections', 512, 1),
+    queueCapacity: whole('queueCapacity', 0, 0),
+    queueTimeoutS: checkNumber('admissionGate: queueTimeoutS', given.queueTimeoutS ?? 0, { min: 0 }),
+  });
+}
+
+function refusalOf(kind: 'full' | 'expired'): NarwhalError {
+  if (kind === 'expired') {
+    return new NarwhalError('queueExpired', 'no place for the request came free within queue_timeout_s');
+  }
+  const retryAfterS = RETRY_MIN_S + Math.floor(Math.random() * (RETRY_MAX_S - RETRY_MIN_S + 1));
+  return new NarwhalError(
+    'inflightLimit',
+    'the gateway is serving as many requests as it may; try again later',
+    {
+      retryAfterS,
+    },
+  );
+}

@@ -1,0 +1,59 @@
+/** A list of keys, and how a presented one is compared. */
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { ConfigError } from '../errors';
+import { presentedKey } from './client-credentials';
+
+/** Keys that clients may present: a list, or key to identity (`{ tenant, weight, ... }`). */
+export type ApiKeys = readonly string[] | Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+type KeyIdentity = Readonly<Record<string, unknown>>;
+
+/**
+ * Builds the look-up of a request's identity by its key.
+ *
+ * A key is compared by its keyed hash: how long that takes says nothing about the key, and the list can
+ * be long. The keys themselves are not kept.
+ *
+ * @throws {ConfigError} for an empty list, an empty key, a key that cannot stand in a header, or an
+ *   identity that is no object. No message repeats a key.
+ */
+export function keyRing(apiKeys: ApiKeys): (req: IncomingMessage) => KeyIdentity | null {
+  const salt = randomBytes(32);
+  const digest = (key: string): Buffer => createHmac('sha256', salt).update(key).digest();
+  const known = new Map<string, { readonly hash: Buffer; readonly identity: KeyIdentity }>();
+  entriesOf(apiKeys).forEach(([key, identity], index) => {
+    const hash = digest(checkKey(key, index));
+    known.set(hash.toString('latin1'), { hash, identity: checkIdentity(identity, index) });
+  });
+  if (known.size === 0) throw new ConfigError('apiKeys must hold at least one key');
+  return (req) => {
+    const key = presentedKey(req);
+    if (key === null) return null;
+    const hash = digest(key);
+    const entry = known.get(hash.toString('latin1'));
+    return entry !== undefined && timingSafeEqual(entry.hash, hash) ? entry.identity : null;
+  };
+}
+
+function entriesOf(apiKeys: ApiKeys): [string, KeyIdentity][] {
+  if (Array.isArray(apiKeys)) return (apiKeys as readonly string[]).map((key) => [key, { tenant: null }]);
+  if (typeof apiKeys !== 'object' || apiKeys === null) {
+    throw new ConfigError('apiKeys must be a list of keys, or an object from key to identity');
+  }
+  return Object.entries(apiKeys as Record<string, KeyIdentity>);
+}
+
+function checkKey(key: unknown, index: number): string {
+  if (typeof key !== 'string' || !/^[\x21-\x7e]+$/.test(key)) {
+    throw new ConfigError(`apiKeys: key number ${index + 1} must be printable ASCII text without blanks`);
+  }
+  return key;
+}
+
+function checkIdentity(identity: unknown, index: number): KeyIdentity {
+  if (typeof identity !== 'object' || identity === null || Array.isArray(identity)) {
+    throw new ConfigError(`apiKeys: the identity of key number ${index + 1} must be an object`);
+  }
+  return identity as KeyIdentity;
+}

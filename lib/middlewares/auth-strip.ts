@@ -1,0 +1,85 @@
+/** Who is it, and nothing of the proof goes on. */
+import type { IncomingMessage } from 'node:http';
+import type { Identity } from '../context';
+import { ConfigError, NarwhalError } from '../errors';
+import { checkFunction, checkOptions } from '../options';
+import { type ApiKeys, keyRing } from './api-keys';
+import { stripCredentials } from './client-credentials';
+import { checkOnError, enter, type NarwhalHandler, type RefusalOptions, refuse } from './handler';
+
+/** Says who a request is from; null is 401. May be async. */
+export type Authenticate = (
+  req: IncomingMessage,
+) => Readonly<Record<string, unknown>> | null | Promise<Readonly<Record<string, unknown>> | null>;
+
+/** Options of `authStrip`. With neither, the host has authenticated: every request passes. */
+export interface AuthStripOptions extends RefusalOptions {
+  /** Keys that clients may present, or key to identity. */
+  readonly apiKeys?: ApiKeys | undefined;
+  /** The host's own check; excludes `apiKeys`. */
+  readonly authenticate?: Authenticate | undefined;
+}
+
+const KEYS = ['apiKeys', 'authenticate', 'onError'] as const;
+
+/**
+ * Authenticates a request, installs its identity and removes every client credential and internal header
+ * from `req.headers`.
+ *
+ * Refuses with 401 and `WWW-Authenticate: Bearer`.
+ *
+ * @throws {ConfigError} for bad options.
+ */
+export function authStrip(options?: AuthStripOptions): NarwhalHandler {
+  const given = checkOptions('authStrip', options, KEYS);
+  const onError = checkOnError('authStrip', given.onError);
+  const identify = identifier(given);
+  return function strip(req, res, next) {
+    const context = enter(req, res);
+    const pass = (identity: Readonly<Record<string, unknown>> | null): void => {
+      stripCredentials(req);
+      if (identity === null) {
+        refuse(context, res, next, unauthenticated(), onError);
+        return;
+      }
+      context.identity = toIdentity(identity);
+      next();
+    };
+    const failed = (error: unknown): void => {
+      stripCredentials(req);
+      refuse(context, res, next, error, onError);
+    };
+    try {
+      const identity = identify(req);
+      if (identity instanceof Promise) identity.then(pass).catch(failed);
+      else pass(identity);
+    } catch (error) {
+      failed(error);
+    }
+  };
+}
+
+/** Chooses how requests are told apart. */
+export function identifier({ apiKeys, authenticate }: AuthStripOptions): Authenticate {
+  if (authenticate !== undefined) {
+    if (apiKeys !== undefined) throw new ConfigError('authStrip: give apiKeys or authenticate, not both');
+    return checkFunction('authStrip: authenticate', authenticate);
+  }
+  if (apiKeys === undefined) return () => NOBODY_ASKED;
+  return keyRing(apiKeys);
+}
+
+/** The identity of a request that the host has let through by itself. */
+const NOBODY_ASKED: Identity = Object.freeze({ tenant: null });
+
+function toIdentity(identity: Readonly<Record<string, unknown>>): Identity {
+  const { tenant } = identity;
+  return Object.freeze({ ...identity, tenant: typeof tenant === 'string' ? tenant : null });
+}
+
+/** The 401 of every route that keys guard. */
+export function unauthenticated(): NarwhalError {
+  return new NarwhalError('unauthenticated', 'a valid API key is needed: Authorization: Bearer <key>', {
+    headers: { 'www-authenticate': 'Bearer' },
+  });
+}

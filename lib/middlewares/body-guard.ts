@@ -1,0 +1,77 @@
+/** The shape of every middleware that looks at the body: read it once, check it, let it pass. */
+import type { IncomingMessage } from 'node:http';
+import type { RequestContext } from '../context';
+import type { NarwhalError } from '../errors';
+import { checkNumber, checkOptions } from '../options';
+import type { ParsedBody } from '../request/parse-body';
+import { readBody } from '../request/read-body';
+import { checkOnError, enter, type NarwhalHandler, type RefusalOptions, refuse } from './handler';
+
+/** Options of every middleware that needs the body. */
+export interface BodyGuardOptions extends RefusalOptions {
+  /** Largest body in bytes, after inflating. Default 4 MiB. Counts where this middleware is the first to read. */
+  readonly maxBytes?: number | undefined;
+}
+
+/** Keys of `BodyGuardOptions`. */
+export const BODY_GUARD_KEYS = ['maxBytes', 'onError'] as const;
+
+/** Default of `serving.max_request_bytes`. */
+export const DEFAULT_MAX_BYTES = 4 * 1024 * 1024;
+
+/** What a check may look at. */
+export interface Checked {
+  readonly req: IncomingMessage;
+  readonly context: RequestContext;
+  readonly body: ParsedBody;
+}
+
+/**
+ * Builds a guard.
+ *
+ * @param name the factory's name, for messages about options.
+ * @param check returns the refusal, or null to let the request pass.
+ * @throws {ConfigError} for bad options.
+ */
+export function bodyGuard<T extends BodyGuardOptions>(
+  name: string,
+  options: T | undefined,
+  keys: readonly (keyof T & string)[],
+  check: (checked: Checked) => NarwhalError | null,
+): NarwhalHandler {
+  const given = checkOptions(name, options, keys) as BodyGuardOptions;
+  const maxBytes = checkNumber(`${name}: maxBytes`, given.maxBytes ?? DEFAULT_MAX_BYTES, {
+    min: 1,
+    integer: true,
+  });
+  const onError = checkOnError(name, given.onError);
+  return function guard(req, res, next) {
+    const context = enter(req, res);
+    const pass = (body: ParsedBody): void => {
+      const refusal = check({ req, context, body });
+      if (refusal === null) next();
+      else refuse(context, res, next, refusal, onError);
+    };
+    if (context.body !== null) {
+      try {
+        pass(context.body);
+      } catch (error) {
+        refuse(context, res, next, error, onError);
+      }
+      return;
+    }
+    bodyOf(req, context, maxBytes)
+      .then(pass)
+      .catch((error: unknown) => refuse(context, res, next, error, onError));
+  };
+}
+
+/** Reads the body once per request and leaves its parsed value in `req.body`. */
+export function bodyOf(req: IncomingMessage, context: RequestContext, maxBytes: number): Promise<ParsedBody> {
+  context.reading ??= readBody(req, { maxBytes }).then((body) => {
+    context.body = body;
+    (req as { body?: unknown }).body = body.value;
+    return body;
+  });
+  return context.reading;
+}

@@ -1,0 +1,71 @@
+/** Writes the one row of each request that it sees. */
+import type { ServerResponse } from 'node:http';
+import type { Outcome, RequestContext } from '../context';
+import { ConfigError } from '../errors';
+import type { Journal } from '../journal/journal';
+import { buildRow } from '../journal/row';
+import { checkOptions } from '../options';
+import { enter, type NarwhalHandler } from './handler';
+
+/** Options of `journalRecord`. */
+export interface JournalRecordOptions {
+  /** The journal: `createJournal(...)`. Closing it stays the caller's. */
+  readonly journal: Journal;
+}
+
+/**
+ * Opens the request's context and writes its row when everything of the request is over: the response,
+ * and whatever still works for it.
+ *
+ * Mount it before what it records. A handler of the host that ends the response by itself is recorded by
+ * its status.
+ *
+ * @throws {ConfigError} without a journal.
+ */
+export function journalRecord(options: JournalRecordOptions): NarwhalHandler {
+  const { journal } = checkOptions('journalRecord', options, ['journal']);
+  if (typeof journal?.write !== 'function' || typeof journal.run !== 'string') {
+    throw new ConfigError("journalRecord: journal is missing; make one with createJournal('journal.jsonl')");
+  }
+  const recorded = new WeakSet<RequestContext>();
+  return function record(req, res, next) {
+    const context = enter(req, res);
+    // Mounted twice, it still writes one row.
+    if (!recorded.has(context)) {
+      recorded.add(context);
+      res.once('close', () => {
+        const endedAt = performance.now();
+        context.conclude(outcomeAtClose(context, res));
+        context.whenIdle(() => journal.write(buildRow(context, journal.run, endedAt)));
+      });
+    }
+    next();
+  };
+}
+
+/** A response that was cut before its end is a client that left, whatever was about to be said. */
+function outcomeAtClose({ outcome }: RequestContext, res: ServerResponse): Outcome {
+  if (!res.writableFinished && (outcome === null || outcome.terminal === 'completed')) {
+    return { terminal: 'cancelled', reason: 'client_closed', status: 499, error: null };
+  }
+  return outcome ?? outcomeOfStatus(res.statusCode);
+}
+
+/** The outcome of an answer that the host gave without telling us. */
+function outcomeOfStatus(status: number): Outcome {
+  if (status < 400) return { terminal: 'completed', reason: null, status, error: null };
+  const known = OF_STATUS[status] ?? (status < 500 ? OF_STATUS[400]! : OF_STATUS[500]!);
+  return { ...known, status, error: null };
+}
+
+const OF_STATUS: Readonly<Record<number, Pick<Outcome, 'terminal' | 'reason'>>> = {
+  400: { terminal: 'invalid', reason: 'body_shape' },
+  401: { terminal: 'rejected', reason: 'unauthenticated' },
+  404: { terminal: 'invalid', reason: 'model' },
+  405: { terminal: 'invalid', reason: 'method' },
+  413: { terminal: 'invalid', reason: 'too_large' },
+  415: { terminal: 'invalid', reason: 'encoding' },
+  429: { terminal: 'rejected', reason: 'inflight_limit' },
+  500: { terminal: 'failed', reason: 'internal' },
+  503: { terminal: 'rejected', reason: 'no_engine' },
+};

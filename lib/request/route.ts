@@ -1,0 +1,31 @@
+/** Which of the two completion routes a request is for. */
+import type { ParsedBody } from './parse-body';
+import type { Route } from './schema';
+
+/** Paths of the routes, as clients and engines know them. */
+export const ROUTE_PATHS: Readonly<Record<Route, string>> = Object.freeze({
+  completion: '/v1/completions',
+  chat: '/v1/chat/completions',
+});
+
+/**
+ * The route of a path below the router's mount point.
+ *
+ * @param path without the query string; a trailing slash is accepted.
+ * @returns null for every other path.
+ */
+export function routeOf(path: string): Route | null {
+  const bare = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+  if (bare === ROUTE_PATHS.chat) return 'chat';
+  return bare === ROUTE_PATHS.completion ? 'completion' : null;
+}
+
+/**
+ * The route of a request under whatever path the host has mounted a middleware: told by the end of the
+ * path, else by the body.
+ */
+export function guessRoute(path: string, { value }: ParsedBody): Route {
+  if (path.endsWith('/chat/completions')) return 'chat';
+  if (path.endsWith('/completions')) return 'completion';
+  return Object.hasOwn(value, 'messages') ? 'chat' : 'completion';
+}

@@ -1,0 +1,61 @@
+/** Options of `narwhalRouter`. */
+import type { AxiosInstance } from 'axios';
+import type { Fleet } from './engines/fleet';
+import type { InspectionOptions } from './inspection/options';
+import type { JournalOptions } from './journal/journal';
+import type { Logger } from './logger';
+import type { AdmissionGateOptions } from './middlewares/admission-gate';
+import type { ApiKeys } from './middlewares/api-keys';
+import type { Authenticate, AuthStripOptions } from './middlewares/auth-strip';
+import type { DispatchEngineOptions } from './middlewares/dispatch-engine';
+import type { ModelGuardOptions } from './middlewares/model-guard';
+import type { OutputGuardOptions } from './middlewares/output-guard';
+import type { SamplingGuardOptions } from './middlewares/sampling-guard';
+import type { ValidateCompletionOptions } from './middlewares/validate-completion';
+
+/** Options of `narwhalRouter`; all may be left out. */
+export interface NarwhalRouterOptions {
+  /** Path or content of a fleet file, or a fleet of `createFleet`. Default: `NARWHAL_FLEET`, else `./fleet.json`. */
+  readonly fleet?: string | object | Fleet | undefined;
+  /** Where rows go. Default: `./narwhal-journal.jsonl`. */
+  readonly journal?: JournalOptions | undefined;
+  /** Keys that clients may present, or key to identity. */
+  readonly apiKeys?: ApiKeys | undefined;
+  /** The host's own check of who a request is from; excludes `apiKeys`. */
+  readonly authenticate?: Authenticate | undefined;
+  /** Default: a winston logger that writes warnings to standard error. */
+  readonly logger?: Logger | undefined;
+  /** The axios instance for engine calls; its transport stays the library's. */
+  readonly client?: AxiosInstance | undefined;
+  /** Private pages, or false for none. */
+  readonly inspection?: InspectionOptions | false | undefined;
+  /** Seconds for which `close()` lets running requests go on. Default 30. */
+  readonly closeTimeoutS?: number | undefined;
+
+  readonly authStrip?: AuthStripOptions | false | undefined;
+  readonly validateCompletion?: ValidateCompletionOptions | false | undefined;
+  readonly modelGuard?: Partial<ModelGuardOptions> | false | undefined;
+  readonly samplingGuard?: SamplingGuardOptions | false | undefined;
+  readonly outputGuard?: OutputGuardOptions | false | undefined;
+  readonly admissionGate?: AdmissionGateOptions | false | undefined;
+  readonly dispatchEngine?: Omit<DispatchEngineOptions, 'fleet' | 'logger'> | undefined;
+}
+
+/** Every key of `NarwhalRouterOptions`. */
+export const ROUTER_KEYS = [
+  'fleet',
+  'journal',
+  'apiKeys',
+  'authenticate',
+  'logger',
+  'client',
+  'inspection',
+  'closeTimeoutS',
+  'authStrip',
+  'validateCompletion',
+  'modelGuard',
+  'samplingGuard',
+  'outputGuard',
+  'admissionGate',
+  'dispatchEngine',
+] as const satisfies readonly (keyof NarwhalRouterOptions)[];

@@ -1,0 +1,210 @@
+/** The whole pipeline as one Express router: builds the parts once, mounts the chain, owns their end. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Router } from 'express';
+import { Seats } from './admission/seats';
+import { defaultFleetPath } from './config/fleet-file';
+import { openContext } from './context';
+import { createFleet, Fleet, loadFleet } from './engines/fleet';
+import { ConfigError, NarwhalError } from './errors';
+import { inspectionHandler } from './inspection/handler';
+import { fleetState, type RouterState } from './inspection/state';
+import { createJournal } from './journal/journal';
+import { defaultLogger, type Logger } from './logger';
+import { admissionGate } from './middlewares/admission-gate';
+import { authStrip, identifier } from './middlewares/auth-strip';
+import { dispatchTo } from './middlewares/dispatch-engine';
+import { checkOnError, type NarwhalHandler, refuse } from './middlewares/handler';
+import { journalRecord } from './middlewares/journal-record';
+import { modelGuard } from './middlewares/model-guard';
+import { outputGuard } from './middlewares/output-guard';
+import { requireInput } from './middlewares/require-input';
+import { samplingGuard } from './middlewares/sampling-guard';
+import { validateCompletion } from './middlewares/validate-completion';
+import { checkNumber, checkOptions } from './options';
+import { keepRawBody } from './request/read-body';
+import { routeOf } from './request/route';
+import { type NarwhalRouterOptions, ROUTER_KEYS } from './router-options';
+import { createServing } from './serving/serve-request';
+import { Shutdown } from './serving/shutdown';
+
+/** The router: mount it with `app.use()`, under any path. */
+export interface NarwhalRouter extends NarwhalHandler {
+  /**
+   * Takes no new work, lets running requests go on for `closeTimeoutS`, then flushes the journal and
+   * closes every engine connection. A second call returns the same promise.
+   */
+  close(): Promise<void>;
+  /** What the router, its engines and its journal are doing now. */
+  state(): RouterState;
+}
+
+/** Default journal file, in the working directory. */
+const DEFAULT_JOURNAL = './narwhal-journal.jsonl';
+
+/**
+ * Builds the pipeline: `POST /v1/completions`, `POST /v1/chat/completions`, `GET /v1/models`, `/health`,
+ * `/ready` and the private `/narwhal/state`. Every other path goes to the host.
+ *
+ * @example
+ * app.use(narwhalRouter({ fleet: './fleet.json', apiKeys: [process.env.GATEWAY_KEY] }));
+ *
+ * @throws {ConfigError} for a bad fleet or option, naming every problem.
+ */
+export function narwhalRouter(options?: NarwhalRouterOptions): NarwhalRouter {
+  const given = checkOptions<NarwhalRouterOptions>('narwhalRouter', options, ROUTER_KEYS);
+  const parts = buildParts(given);
+  const router = Router() as unknown as NarwhalHandler & { use(handler: NarwhalHandler): void };
+  router.use(parts.inspection);
+  router.use(completionRoutes(parts));
+  return Object.assign(router, {
+    close: () => parts.shutdown.close(),
+    state: () => fleetState(parts.fleet, parts.serving, parts.seats, parts.journal, parts.shutdown),
+  });
+}
+
+/** A `verify` hook for the host's `express.json()`: keeps the bytes, so that pass-through stays exact. */
+narwhalRouter.rawBody = keepRawBody;
+
+type Parts = ReturnType<typeof buildParts>;
+
+function buildParts(given: Partial<NarwhalRouterOptions>) {
+  const logger = given.logger ?? defaultLogger();
+  const closeTimeoutS = checkNumber('narwhalRouter: closeTimeoutS', given.closeTimeoutS ?? 30, { min: 0 });
+  const auth = authOptions(given);
+  const { fleet, isOurs } = openFleet(given, logger);
+  const { config } = fleet;
+  const seats = new Seats({
+    seats: config.serving.maxConnections,
+    queueCapacity: config.serving.queueCapacity,
+    queueTimeoutS: config.serving.queueTimeoutS,
+  });
+  const serving = createServing(fleet);
+  const chain = buildChain(given, auth, fleet, seats);
+  chain.push(dispatchTo(serving, logger, checkOnError('dispatchEngine', given.dispatchEngine?.onError)));
+  // Opened last: nothing is left open when an option is bad.
+  const journal = createJournal(given.journal ?? DEFAULT_JOURNAL, logger);
+  const shutdown = new Shutdown(serving.active, closeTimeoutS, async () => {
+    await journal.close();
+    if (isOurs) await fleet.close();
+  });
+  const inspected = {
+    fleet,
+    startedAt: Math.floor(Date.now() / 1000),
+    isClosing: () => shutdown.isClosing,
+  };
+  const inspection = inspectionHandler(inspected, {
+    identify: auth === false ? null : identifier(auth),
+    options: given.inspection,
+    state: () => fleetState(fleet, serving, seats, journal, shutdown),
+  });
+  return { fleet, serving, seats, journal, shutdown, chain, inspection, record: journalRecord({ journal }) };
+}
+
+function authOptions(given: Partial<NarwhalRouterOptions>) {
+  const { apiKeys, authenticate, authStrip: own } = given;
+  if (own === false) {
+    if (apiKeys === undefined && authenticate === undefined) return false;
+    throw new ConfigError('narwhalRouter: authStrip: false leaves apiKeys and authenticate without effect');
+  }
+  return {
+    ...(apiKeys === undefined ? {} : { apiKeys }),
+    ...(authenticate === undefined ? {} : { authenticate }),
+    ...own,
+  };
+}
+
+function openFleet({ fleet, client }: Partial<NarwhalRouterOptions>, logger: Logger) {
+  if (fleet instanceof Fleet) return { fleet, isOurs: false };
+  const options = client === undefined ? {} : { client };
+  const own =
+    typeof fleet === 'object'
+      ? createFleet(fleet, options)
+      : loadFleet(fleet ?? defaultFleetPath(process.env), options);
+  const { ignored } = own.config;
+  if (ignored.length > 0)
+    logger.warn('the fleet file has parts that this package does not act on', { ignored });
+  return { fleet: own, isOurs: true };
+}
+
+/** The middlewares between the journal and dispatch, in the order of the request contract. */
+function buildChain(
+  given: Partial<NarwhalRouterOptions>,
+  auth: ReturnType<typeof authOptions>,
+  fleet: Fleet,
+  seats: Seats,
+): NarwhalHandler[] {
+  const { model, serving } = fleet.config;
+  const maxBytes = serving.maxRequestBytes;
+  const chain: NarwhalHandler[] = [];
+  if (auth !== false) chain.push(authStrip(auth));
+  if (given.validateCompletion !== false) {
+    // A missing prompt is asked for last, by dispatch: after the guards.
+    chain.push(validateCompletion({ maxBytes, requireInput: false, ...given.validateCompletion }));
+  }
+  if (given.outputGuard !== false) chain.push(outputGuard({ maxBytes, ...given.outputGuard }));
+  if (given.modelGuard !== false) chain.push(modelGuard({ models: [model], maxBytes, ...given.modelGuard }));
+  if (given.samplingGuard !== false) chain.push(samplingGuard({ maxBytes, ...given.samplingGuard }));
+  chain.push(requireInput({ maxBytes }));
+  if (given.admissionGate !== false) chain.push(admissionGate({ seats, ...given.admissionGate }));
+  return chain;
+}
+
+/** Serves the two completion routes; everything else, and `OPTIONS`, goes to the host. */
+function completionRoutes({ chain, record, shutdown }: Parts): NarwhalHandler {
+  return function completions(req, res, next) {
+    if (req.method === 'OPTIONS' || routeOf(pathBelowMount(req)) === null) {
+      next();
+      return;
+    }
+    record(req, res, () => {
+      const context = openContext(req);
+      const leave = shutdown.enter(res);
+      res.once('close', () => context.whenIdle(leave));
+      const refusal = refusalAtTheDoor(req, res, shutdown);
+      if (refusal === null) runChain(chain, req, res, next);
+      else refuse(context, res, next, refusal, 'answer');
+    });
+  };
+}
+
+function refusalAtTheDoor(
+  req: IncomingMessage,
+  res: ServerResponse,
+  shutdown: Shutdown,
+): NarwhalError | null {
+  if (req.method !== 'POST') {
+    return new NarwhalError('wrongMethod', 'only POST is allowed here', { headers: { allow: 'POST' } });
+  }
+  if (!shutdown.isClosing) return null;
+  res.setHeader('connection', 'close');
+  return new NarwhalError('shuttingDown', 'the gateway is shutting down', { retryAfterS: 1 });
+}
+
+/** Runs the middlewares one after another; a throw in any of them is a 500 in the envelope. */
+function runChain(
+  chain: readonly NarwhalHandler[],
+  req: IncomingMessage,
+  res: ServerResponse,
+  done: (error?: unknown) => void,
+): void {
+  let at = 0;
+  const next = (error?: unknown): void => {
+    const handler = chain[at++];
+    if (error !== undefined || handler === undefined) {
+      done(error);
+      return;
+    }
+    try {
+      handler(req, res, next);
+    } catch (thrown) {
+      refuse(openContext(req), res, done, thrown, 'answer');
+    }
+  };
+  next();
+}
+
+/** Path below the mount point: Express has taken the mount path off `req.url`. */
+function pathBelowMount({ url = '' }: IncomingMessage): string {
+  const query = url.indexOf('?');
+  return query === -1 ? url : url.slice(0, query);
+}

@@ -1,0 +1,149 @@
+/**
+ * The events of a decode stream, put together into the one JSON answer that the engine's own
+ * non-streaming route would have given. Pure: no Express, no sockets.
+ *
+ * Everything is kept as raw JSON text, so that nothing the engine sent is rounded or spelled anew.
+ */
+import { isUtf8 } from 'node:buffer';
+import type { Route } from '../request/schema';
+import { AssembledChoice } from './assemble-choice';
+import { Template } from './assemble-template';
+import { AssemblyError, Budget, invalid } from './assembly-budget';
+import { inspectChunk } from './chunk';
+import { elementsOf, kindAt, type Member, membersOf, skipSpace } from './raw-json';
+import { type Merge, RawRecord } from './raw-record';
+
+export { AssemblyError };
+
+/** The options of an assembler. */
+export interface AssemblerOptions {
+  /** The largest answer, in bytes of its JSON text. */
+  readonly maxBytes: number;
+  /** @internal `false` parses every event, for comparison in tests. */
+  readonly template?: boolean;
+}
+
+/** `object` of the whole answer. Source: OpenAI API reference, as vLLM answers it. */
+const OBJECTS: Readonly<Record<Route, string>> = { chat: 'chat.completion', completion: 'text_completion' };
+
+/** Assembles one answer. After an error the assembler must not be used further. */
+export class Assembler {
+  private readonly budget: Budget;
+  private readonly top: RawRecord;
+  private readonly choice: AssembledChoice;
+  private readonly useTemplate: boolean;
+  private template: Template | null = null;
+  private sawChoice = false;
+  private sawOutput = false;
+
+  constructor(
+    private readonly route: Route,
+    options: AssemblerOptions,
+  ) {
+    this.budget = new Budget(options.maxBytes);
+    this.top = new RawRecord(this.budget);
+    this.choice = new AssembledChoice(route, this.budget);
+    this.useTemplate = options.template ?? true;
+  }
+
+  /** Some output was seen. A role alone is not output. */
+  get hasOutput(): boolean {
+    return this.sawOutput;
+  }
+
+  get finishReason(): string | null {
+    return this.choice.finishReason;
+  }
+
+  /** The last usage that was not null, parsed anew at each call. */
+  get usage(): Readonly<Record<string, unknown>> | null {
+    const raw = this.top.raw('usage');
+    return raw === null
+      ? null
+      : (JSON.parse(Buffer.from(raw, 'latin1').toString()) as Record<string, unknown> | null);
+  }
+
+  /**
+   * Merges one event.
+   *
+   * @param text the JSON text of the event; never `[DONE]`, never an error frame.
+   * @throws {AssemblyError} `invalid` for what cannot be merged without loss; `limit` when the answer
+   *   would be larger than `maxBytes`.
+   */
+  add(text: string | Buffer): void {
+    const raw = binaryText(text);
+    const taken = this.template === null ? -1 : this.template.take(raw);
+    if (taken === -1) this.merge(raw);
+    else if (taken > 0) this.sawOutput = true;
+  }
+
+  /**
+   * @returns the JSON text of the whole answer.
+   * @throws {AssemblyError} `limit` when it is larger than `maxBytes`; `invalid` when there was no choice.
+   */
+  finish(): Buffer {
+    if (!this.sawChoice) throw invalid('the stream had no choice');
+    const [first, rest] = this.head();
+    const choices = `"choices":[${this.choice.toRaw()}]`;
+    const raw = `{${[...first, choices, ...rest].join(',')}}`;
+    this.budget.check(raw.length);
+    return Buffer.from(raw, 'latin1');
+  }
+
+  /** The top-level members that stand before and after `choices`, as engines order them. */
+  private head(): [string[], string[]] {
+    const { top } = this;
+    const named = (key: string) => (top.has(key) ? [`"${key}":${top.raw(key)}`] : []);
+    const object = `"object":"${OBJECTS[this.route]}"`;
+    const first = [...named('id'), object, ...named('created'), ...named('model')];
+    return [first, top.members('id', 'created', 'model')];
+  }
+
+  private merge(text: string): void {
+    // The template holds only for an unbroken run: another event may have changed what it repeats.
+    this.template = null;
+    const chunk = parse(text);
+    const start = skipSpace(text, 0);
+    if (kindAt(text, start) !== 'object') throw invalid('an event is not an object');
+    const facts = inspectChunk(chunk, this.route);
+    if (facts.error !== null) throw invalid('an event is an error');
+    const event: Merge = { text, appends: 0, lastString: null };
+    for (const [key, member] of membersOf(text, start)) this.addField(event, key, member);
+    if (facts.output) this.sawOutput = true;
+    if (this.useTemplate) this.template = Template.from(event);
+  }
+
+  private addField(event: Merge, key: string, member: Member): void {
+    const kind = kindAt(event.text, member.start);
+    if (key === 'choices') {
+      if (kind === 'null') return;
+      if (kind !== 'array') throw invalid('choices is not an array');
+      for (const { start } of elementsOf(event.text, member.start)) {
+        this.choice.add(event, start);
+        this.sawChoice = true;
+      }
+    } else if (key !== 'object') {
+      if (key === 'usage' && kind !== 'object' && kind !== 'null') throw invalid('usage is not an object');
+      this.top.keepLast(event, member);
+    }
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw invalid('an event is not valid JSON');
+  }
+}
+
+/** The UTF-8 bytes of the text, one character each; see `raw-json`. */
+function binaryText(text: string | Buffer): string {
+  if (typeof text !== 'string') {
+    if (!isUtf8(text)) throw invalid('an event is not valid UTF-8');
+    return text.toString('latin1');
+  }
+  // A lone surrogate has no UTF-8 bytes: it would become a replacement character.
+  if (/\p{Surrogate}/u.test(text)) throw invalid('an event is not well-formed text');
+  return Buffer.from(text).toString('latin1');
+}

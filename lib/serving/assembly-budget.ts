@@ -1,0 +1,40 @@
+/** The limits of an assembly: its error, and the count of what it holds. */
+
+/**
+ * The stream cannot become one answer. `invalid`: an event cannot be merged without loss. `limit`:
+ * the answer would be larger than allowed. The message never repeats what the engine sent.
+ */
+export class AssemblyError extends Error {
+  override readonly name = 'AssemblyError';
+
+  constructor(
+    readonly kind: 'invalid' | 'limit',
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** An `AssemblyError` of kind `invalid`. */
+export function invalid(message: string): AssemblyError {
+  return new AssemblyError('invalid', message);
+}
+
+/** Counts the bytes that an assembly holds. All of them end in the answer, so it never counts too much. */
+export class Budget {
+  private used = 0;
+
+  constructor(private readonly maxBytes: number) {}
+
+  /** @throws {AssemblyError} `limit` when more than `maxBytes` are held. */
+  take(bytes: number): void {
+    this.used += bytes;
+    this.check(this.used);
+  }
+
+  /** @throws {AssemblyError} `limit` when `bytes` are more than allowed. */
+  check(bytes: number): void {
+    if (bytes > this.maxBytes)
+      throw new AssemblyError('limit', `the answer is larger than ${this.maxBytes} bytes`);
+  }
+}

@@ -1,0 +1,167 @@
+/** The decode leg: a stream of events for a consumer, until it is good, cut or wrong. */
+import type { AnswerHeaders } from '../engines/transport';
+import { AssemblyError } from './assemble';
+import type { Route } from '../request/schema';
+import { inspectChunk } from './chunk';
+import { Leg, type LegOrder } from './leg';
+import { SseLimitError, SseReader, type SseSink } from './sse';
+
+/** What becomes of the events: relayed to the client, or assembled into one answer. */
+export interface StreamConsumer {
+  /** The events of one engine read are over: write what they gave. */
+  flush(): void;
+  event(data: Buffer, frame: Buffer | null): void;
+  readonly hasOutput: boolean;
+  readonly finishReason: string | null;
+  /** Called before the first event: how to hold the engine back while the client does not read. */
+  attach(flow: Flow): void;
+}
+
+/** Holds the engine back, and lets it go on. */
+export interface Flow {
+  hold(): void;
+  go(): void;
+}
+
+const ERROR = Buffer.from('"error"');
+const DONE = Buffer.from('[DONE]');
+const OPEN_BRACE = 0x7b;
+/** How long the engine's socket may stay open behind `[DONE]` before it is closed. */
+const LINGER_MS = 1000;
+
+/** Runs a decode leg. The consumer has everything when the result resolves. */
+export class DecodeLeg extends Leg<void> implements SseSink, Flow {
+  readonly #consumer: StreamConsumer;
+  readonly #route: Route;
+  readonly #reader: SseReader;
+  #done = false;
+  #outputSeen = false;
+  #held = false;
+  #linger: NodeJS.Timeout | null = null;
+
+  constructor(order: LegOrder, route: Route, consumer: StreamConsumer) {
+    super(order);
+    this.#route = route;
+    this.#consumer = consumer;
+    this.#reader = new SseReader(this, { maxEventBytes: order.fleet.config.serving.maxResponseBytes });
+    consumer.attach(this);
+  }
+
+  sent(): void {
+    this.timer.arm('first_token', this.limits.firstTokenTimeoutS);
+  }
+
+  protected opened(headers: AnswerHeaders): void {
+    const type = headers['content-type'];
+    if (typeof type === 'string' && type.startsWith('application/json')) {
+      throw this.fault('badAnswer', 'the decode answer is JSON, not an event stream');
+    }
+  }
+
+  protected received(chunk: Buffer): void {
+    this.#push(() => this.#reader.push(chunk));
+    this.#consumer.flush();
+    if (this.#done) this.#finish();
+  }
+
+  protected ended(): void {
+    const rest = this.#reader.end();
+    if (rest !== null && (isDone(rest) || isJson(rest))) this.#push(() => this.event(rest, null));
+    this.#consumer.flush();
+    this.#finish();
+  }
+
+  event(data: Buffer, frame: Buffer | null): void {
+    if (data.length === 0) return;
+    if (data[0] !== OPEN_BRACE) {
+      if (!isDone(data)) throw this.fault('badAnswer', 'an event of the stream is not a JSON object');
+      this.#done = true;
+      this.#reader.stop();
+      return;
+    }
+    // Inside a JSON string the quotes would be escaped: these bytes are a key or a whole value.
+    if (data.includes(ERROR)) this.#checkError(data);
+    this.#consumer.event(data, frame);
+    this.#watch();
+  }
+
+  hold(): void {
+    this.#held = true;
+    this.control.pause();
+    // The silence is the client's, not the engine's: only the request's deadline holds.
+    this.timer.arm('gap', 0);
+  }
+
+  go(): void {
+    if (!this.#held) return;
+    this.#held = false;
+    this.control.resume();
+    if (!this.#done) this.timer.arm('gap', this.limits.decodeReadTimeoutS);
+  }
+
+  protected override afterSettled(): void {
+    if (this.#linger !== null) clearTimeout(this.#linger);
+  }
+
+  #watch(): void {
+    if (this.#held) return;
+    if (this.#outputSeen) {
+      this.timer.touch();
+    } else if (this.#consumer.hasOutput) {
+      this.#outputSeen = true;
+      this.timer.arm('gap', this.limits.decodeReadTimeoutS);
+    }
+  }
+
+  #checkError(data: Buffer): void {
+    const text = data.toString('utf8');
+    let chunk: unknown;
+    try {
+      chunk = JSON.parse(text);
+    } catch {
+      throw this.fault('badAnswer', 'an event of the stream is not JSON');
+    }
+    if (inspectChunk(chunk, this.#route).error === null) return;
+    throw this.answerFault(this.order.fleet.dialect.frameStatus(chunk), text);
+  }
+
+  #push(step: () => void): void {
+    try {
+      step();
+    } catch (error) {
+      // What came before the fault in the same read is the client's.
+      this.#consumer.flush();
+      if (error instanceof SseLimitError) throw this.fault('answerTooLarge', error.message);
+      if (error instanceof AssemblyError) {
+        throw this.fault(error.kind === 'limit' ? 'answerTooLarge' : 'badAnswer', error.message);
+      }
+      if (error instanceof SyntaxError) throw this.fault('badAnswer', 'an event of the stream is not JSON');
+      throw error;
+    }
+  }
+
+  #finish(): void {
+    if (this.#consumer.finishReason === null) {
+      const end = this.#done ? 'with [DONE] but' : 'without [DONE] and';
+      throw this.fault('engineConnection', `the stream ended ${end} without a finish_reason`);
+    }
+    if (this.#done) {
+      this.#linger = setTimeout(() => this.control.cut(), LINGER_MS);
+      this.#linger.unref();
+    }
+    this.succeed();
+  }
+}
+
+function isDone(data: Buffer): boolean {
+  return data.length < 16 && (data.equals(DONE) || data.toString('latin1').trim() === '[DONE]');
+}
+
+function isJson(data: Buffer): boolean {
+  try {
+    JSON.parse(data.toString('utf8'));
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,103 @@
+/** Pure: the client's text and a dialect's field table make the texts of the two legs. */
+import type { Connector } from '../engines/connectors/connector';
+import type { Dialect, FieldAction } from '../engines/dialects/dialect';
+import { objectMembers } from '../json/members';
+import { splice } from '../json/splice';
+import type { ParsedBody } from '../request/parse-body';
+
+type Edits = ReadonlyMap<string, string | Buffer | null>;
+
+/** Writes leg bodies for one fleet: the edits that are the same for every request are made once. */
+export class LegWriter {
+  readonly #prefill: Edits;
+  readonly #decode: Edits;
+  readonly #loosened: readonly string[];
+  readonly #askUsage: readonly string[];
+  readonly #handoffFields: readonly string[];
+
+  constructor(dialect: Dialect, connector: Connector, model: string) {
+    const { fields } = dialect;
+    const modelText = JSON.stringify(model);
+    this.#prefill = editsOf(
+      fields.map(({ field, prefill }) => [field, prefill]),
+      modelText,
+      connector.question,
+    );
+    this.#decode = editsOf(
+      fields.map(({ field, decode }) => [field, decode]),
+      modelText,
+      null,
+    );
+    this.#loosened = fields.filter(({ prefill }) => prefill.kind === 'loosen').map(({ field }) => field);
+    this.#askUsage = fields.filter(({ decode }) => decode.kind === 'ask-usage').map(({ field }) => field);
+    this.#handoffFields = fields.filter(({ decode }) => decode.kind === 'handoff').map(({ field }) => field);
+  }
+
+  /**
+   * The body of the prefill leg: one token, no stream, the connector's question.
+   *
+   * @param prompt raw JSON text that stands in for `prompt`: one part of a list.
+   */
+  prefill({ bytes, members, value }: ParsedBody, prompt?: Buffer): Buffer {
+    let edits = this.#prefill;
+    for (const field of this.#loosened) {
+      if (isForced(value[field])) edits = new Map([...edits, [field, '"auto"']]);
+    }
+    if (prompt !== undefined) edits = new Map([...edits, ['prompt', prompt]]);
+    return splice(bytes, members, edits);
+  }
+
+  /**
+   * The body of the decode leg: the client's, streamed, with usage asked for and the handoff as received.
+   *
+   * @param handoff its raw JSON text; null for a single leg.
+   */
+  decode({ bytes, members, value }: ParsedBody, handoff: Buffer | null, prompt?: Buffer): Buffer {
+    const edits = new Map(this.#decode);
+    for (const field of this.#askUsage) {
+      const options = usageOptions(bytes, members, value, field);
+      if (options !== null) edits.set(field, options);
+    }
+    for (const field of this.#handoffFields) edits.set(field, handoff);
+    if (prompt !== undefined) edits.set('prompt', prompt);
+    return splice(bytes, members, edits);
+  }
+}
+
+function editsOf(
+  actions: readonly (readonly [string, FieldAction])[],
+  modelText: string,
+  question: string | null,
+): Edits {
+  const edits = new Map<string, string | null>();
+  for (const [field, action] of actions) {
+    if (action.kind === 'drop') edits.set(field, null);
+    else if (action.kind === 'set') edits.set(field, action.text);
+    else if (action.kind === 'model') edits.set(field, modelText);
+    else if (action.kind === 'handoff') edits.set(field, question);
+  }
+  return edits;
+}
+
+/** `"required"` and a named function force a call; `"auto"`, `"none"` and null do not. */
+function isForced(choice: unknown): boolean {
+  return choice === 'required' || (typeof choice === 'object' && choice !== null);
+}
+
+/**
+ * The client's `stream_options` with `include_usage` on.
+ *
+ * @returns null where the client's value is of another type: the engine is left to refuse it.
+ */
+function usageOptions(
+  bytes: Buffer,
+  members: ParsedBody['members'],
+  value: ParsedBody['value'],
+  field: string,
+): string | Buffer | null {
+  const own = value[field];
+  if (own === undefined || own === null) return '{"include_usage":true}';
+  if (typeof own !== 'object' || Array.isArray(own)) return null;
+  const member = members.find(({ name }) => name === field)!;
+  return splice(bytes, objectMembers(bytes, member.valueStart), new Map([['include_usage', 'true']]));
+}

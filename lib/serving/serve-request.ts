@@ -1,0 +1,148 @@
+/** One admitted request: streamed or not, whole or as a list of prompts. */
+import type { ServerResponse } from 'node:http';
+import { EngineFault } from '../engines/fault';
+import type { Fleet } from '../engines/fleet';
+import { isNarwhalError, NarwhalError } from '../errors';
+import { type SplitPlan, splitPlan } from '../request/indivisible';
+import type { ParsedBody } from '../request/parse-body';
+import { ROUTE_PATHS } from '../request/route';
+import type { Route } from '../request/schema';
+import { Answer } from './answer';
+import { Assembly } from './assembly';
+import { type Job, type Serving, serve } from './dispatch';
+import { serveList } from './fan-out';
+import { LegWriter } from './legs';
+import { Presence } from './presence';
+import { promptLength } from './prompt-length';
+import type { ServingRecord } from './record';
+import { Relay } from './relay';
+import { RetryBudget } from './retry';
+
+/** What serving takes over from the middlewares. */
+export interface AdmittedRequest {
+  readonly rid: string;
+  readonly route: Route;
+  readonly body: ParsedBody;
+  readonly trace: Readonly<Record<string, string>>;
+  readonly record: ServingRecord;
+  /** Monotonic ms; the request's deadline counts from here. */
+  readonly arrivedAt: number;
+  readonly res: ServerResponse;
+}
+
+/** The parts of serving that all requests of a fleet share. */
+export function createServing(fleet: Fleet): Serving {
+  const { dialect, connector, config } = fleet;
+  return {
+    fleet,
+    writer: new LegWriter(dialect, connector, config.model),
+    retries: new RetryBudget(config.serving),
+    random: Math.random,
+    active: new Set(),
+  };
+}
+
+/**
+ * Serves a request to its last byte. When it resolves, a good answer has been written; when the stream
+ * had begun before a fault, the error frame has been written as well.
+ *
+ * @throws {NarwhalError | ClientGoneError} what the request ended with.
+ */
+export async function serveRequest(serving: Serving, request: AdmittedRequest): Promise<void> {
+  const { body, route, record, res } = request;
+  const { config } = serving.fleet;
+  const plan = splitPlan(body, route);
+  checkSingleLeg(serving.fleet, plan);
+  const answer = new Answer(res);
+  const presence = new Presence();
+  const leave = (): void => presence.leave();
+  if (res.closed) leave();
+  res.once('close', leave);
+  serving.active.add(presence);
+  const job: Job = {
+    rid: request.rid,
+    route,
+    path: ROUTE_PATHS[route],
+    body,
+    trace: request.trace,
+    presence,
+    answer,
+    record,
+    deadline: request.arrivedAt + config.serving.requestTimeoutS * 1000,
+    tokens: promptLength(body, config.engine.charsPerToken),
+    oneLeg: plan.kind === 'single-leg',
+  };
+  record.inputLen = job.tokens;
+  record.wantedLen = wantedLength(body.value);
+  const stopBeating = beat(serving, job);
+  try {
+    if (plan.kind === 'list') await serveList(serving, job, plan.prompts);
+    else if (body.value['stream'] === true) await serveStream(serving, job);
+    else await serveWhole(serving, job);
+  } catch (error) {
+    const known = toClient(error);
+    if (isNarwhalError(known) && res.headersSent) answer.error(known);
+    throw known;
+  } finally {
+    stopBeating();
+    serving.active.delete(presence);
+  }
+}
+
+async function serveStream(serving: Serving, job: Job): Promise<void> {
+  const { answer, record, route, body } = job;
+  await serve(serving, job, new Relay(answer, record, { route, wantsUsage: wantsUsage(body.value) }));
+  answer.done();
+}
+
+async function serveWhole(serving: Serving, job: Job): Promise<void> {
+  const { maxResponseBytes } = serving.fleet.config.serving;
+  const assembly = new Assembly(job.route, maxResponseBytes, job.record);
+  await serve(serving, job, assembly);
+  job.answer.json(200, assembly.finish());
+}
+
+/** Comments for a stream that has had no output for `heartbeat_s`; they stop at the first output. */
+function beat(serving: Serving, { body, answer }: Job): () => void {
+  const { heartbeatS } = serving.fleet.config.serving;
+  if (heartbeatS <= 0 || body.value['stream'] !== true) return () => {};
+  const timer = setInterval(() => {
+    if (answer.hasOutput) clearInterval(timer);
+    else answer.comment();
+  }, heartbeatS * 1000);
+  return () => clearInterval(timer);
+}
+
+function checkSingleLeg(fleet: Fleet, plan: SplitPlan): void {
+  if (plan.kind !== 'single-leg' || fleet.has('both')) return;
+  const { field } = plan;
+  throw new NarwhalError(
+    'badOutputOption',
+    `${field} needs an engine of role both, which this fleet has not`,
+    {
+      param: field,
+    },
+  );
+}
+
+/** Whether the client asked for the usage frame of a stream. */
+export function wantsUsage(value: ParsedBody['value']): boolean {
+  const options = value['stream_options'];
+  return (
+    typeof options === 'object' &&
+    options !== null &&
+    (options as { include_usage?: unknown }).include_usage === true
+  );
+}
+
+function wantedLength(value: ParsedBody['value']): number | null {
+  for (const name of ['max_completion_tokens', 'max_tokens']) {
+    const wanted = value[name];
+    if (typeof wanted === 'number') return wanted;
+  }
+  return null;
+}
+
+function toClient(error: unknown): unknown {
+  return error instanceof EngineFault ? error.toClient() : error;
+}
