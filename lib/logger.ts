@@ -1,5 +1,6 @@
 /** The library's own lines: any logger of the host, or a winston logger. */
 import { createLogger, format, transports } from 'winston';
+import { ConfigError } from './errors';
 
 /** What the library needs of a logger. winston, pino and `console` have it. */
 export interface Logger {
@@ -7,6 +8,15 @@ export interface Logger {
   info(message: string, fields?: object): void;
   warn(message: string, fields?: object): void;
   error(message: string, fields?: object): void;
+}
+
+const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+
+/** @throws {ConfigError} where one of the four functions is missing. */
+export function checkLogger(name: string, value: Logger): Logger {
+  const missing = LEVELS.filter((level) => typeof value?.[level] !== 'function');
+  if (missing.length === 0) return value;
+  throw new ConfigError(`${name} must have the functions debug, info, warn and error`);
 }
 
 /** A winston logger that writes warnings and errors as JSON lines to standard error. */

@@ -1,6 +1,7 @@
 /** Options of `narwhalRouter`. */
 import type { AxiosInstance } from 'axios';
 import type { Fleet } from './engines/fleet';
+import { ConfigError } from './errors';
 import type { InspectionOptions } from './inspection/options';
 import type { JournalOptions } from './journal/journal';
 import type { Logger } from './logger';
@@ -38,7 +39,8 @@ export interface NarwhalRouterOptions {
   readonly samplingGuard?: SamplingGuardOptions | false | undefined;
   readonly outputGuard?: OutputGuardOptions | false | undefined;
   readonly admissionGate?: AdmissionGateOptions | false | undefined;
-  readonly dispatchEngine?: Omit<DispatchEngineOptions, 'fleet' | 'logger'> | undefined;
+  /** False leaves serving to what the host has mounted behind the router. */
+  readonly dispatchEngine?: Omit<DispatchEngineOptions, 'fleet' | 'logger'> | false | undefined;
 }
 
 /** Every key of `NarwhalRouterOptions`. */
@@ -59,3 +61,24 @@ export const ROUTER_KEYS = [
   'admissionGate',
   'dispatchEngine',
 ] as const satisfies readonly (keyof NarwhalRouterOptions)[];
+
+const MIDDLEWARES = [
+  'authStrip',
+  'validateCompletion',
+  'modelGuard',
+  'samplingGuard',
+  'outputGuard',
+  'admissionGate',
+  'dispatchEngine',
+] as const satisfies readonly (keyof NarwhalRouterOptions)[];
+
+/** @throws {ConfigError} for a middleware that is given neither options nor false. */
+export function checkMiddlewareOptions(given: Partial<NarwhalRouterOptions>): void {
+  for (const name of MIDDLEWARES) {
+    const value: unknown = given[name];
+    if (value === undefined || value === false) continue;
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      throw new ConfigError(`narwhalRouter: ${name} must be an object of options, or false`);
+    }
+  }
+}

@@ -1,7 +1,7 @@
 /** The whole pipeline as one Express router: builds the parts once, mounts the chain, owns their end. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Router } from 'express';
-import { Seats } from './admission/seats';
+import type { Seats } from './admission/seats';
 import { defaultFleetPath } from './config/fleet-file';
 import { openContext } from './context';
 import { createFleet, Fleet, loadFleet } from './engines/fleet';
@@ -9,11 +9,11 @@ import { ConfigError, NarwhalError } from './errors';
 import { inspectionHandler } from './inspection/handler';
 import { fleetState, type RouterState } from './inspection/state';
 import { createJournal } from './journal/journal';
-import { defaultLogger, type Logger } from './logger';
-import { admissionGate } from './middlewares/admission-gate';
+import { checkLogger, defaultLogger, type Logger } from './logger';
+import { admissionGate, seatsOf } from './middlewares/admission-gate';
 import { authStrip, identifier } from './middlewares/auth-strip';
-import { dispatchTo } from './middlewares/dispatch-engine';
-import { checkOnError, type NarwhalHandler, refuse } from './middlewares/handler';
+import { checkDispatchOptions, dispatchTo } from './middlewares/dispatch-engine';
+import { type NarwhalHandler, refuse } from './middlewares/handler';
 import { journalRecord } from './middlewares/journal-record';
 import { modelGuard } from './middlewares/model-guard';
 import { outputGuard } from './middlewares/output-guard';
@@ -23,7 +23,7 @@ import { validateCompletion } from './middlewares/validate-completion';
 import { checkNumber, checkOptions } from './options';
 import { keepRawBody } from './request/read-body';
 import { routeOf } from './request/route';
-import { type NarwhalRouterOptions, ROUTER_KEYS } from './router-options';
+import { checkMiddlewareOptions, type NarwhalRouterOptions, ROUTER_KEYS } from './router-options';
 import { createServing } from './serving/serve-request';
 import { Shutdown } from './serving/shutdown';
 
@@ -52,6 +52,7 @@ const DEFAULT_JOURNAL = './narwhal-journal.jsonl';
  */
 export function narwhalRouter(options?: NarwhalRouterOptions): NarwhalRouter {
   const given = checkOptions<NarwhalRouterOptions>('narwhalRouter', options, ROUTER_KEYS);
+  checkMiddlewareOptions(given);
   const parts = buildParts(given);
   const router = Router() as unknown as NarwhalHandler & { use(handler: NarwhalHandler): void };
   router.use(parts.inspection);
@@ -68,21 +69,24 @@ narwhalRouter.rawBody = keepRawBody;
 type Parts = ReturnType<typeof buildParts>;
 
 function buildParts(given: Partial<NarwhalRouterOptions>) {
-  const logger = given.logger ?? defaultLogger();
+  const logger =
+    given.logger === undefined ? defaultLogger() : checkLogger('narwhalRouter: logger', given.logger);
   const closeTimeoutS = checkNumber('narwhalRouter: closeTimeoutS', given.closeTimeoutS ?? 30, { min: 0 });
   const auth = authOptions(given);
   const { fleet, isOurs } = openFleet(given, logger);
   const { config } = fleet;
-  const seats = new Seats({
+  const seats = seatsOf(given.admissionGate || undefined, {
     seats: config.serving.maxConnections,
     queueCapacity: config.serving.queueCapacity,
     queueTimeoutS: config.serving.queueTimeoutS,
   });
   const serving = createServing(fleet);
   const chain = buildChain(given, auth, fleet, seats);
-  chain.push(dispatchTo(serving, logger, checkOnError('dispatchEngine', given.dispatchEngine?.onError)));
+  if (given.dispatchEngine !== false) {
+    chain.push(dispatchTo(serving, logger, checkDispatchOptions(given.dispatchEngine)));
+  }
   // Opened last: nothing is left open when an option is bad.
-  const journal = createJournal(given.journal ?? DEFAULT_JOURNAL, logger);
+  const journal = createJournal(given.journal === undefined ? DEFAULT_JOURNAL : given.journal, logger);
   const shutdown = new Shutdown(serving.active, closeTimeoutS, async () => {
     await journal.close();
     if (isOurs) await fleet.close();
@@ -115,7 +119,7 @@ function authOptions(given: Partial<NarwhalRouterOptions>) {
 
 function openFleet({ fleet, client }: Partial<NarwhalRouterOptions>, logger: Logger) {
   if (fleet instanceof Fleet) return { fleet, isOurs: false };
-  const options = client === undefined ? {} : { client };
+  const options = client === undefined ? { logger } : { client, logger };
   const own =
     typeof fleet === 'object'
       ? createFleet(fleet, options)
@@ -144,8 +148,11 @@ function buildChain(
   if (given.outputGuard !== false) chain.push(outputGuard({ maxBytes, ...given.outputGuard }));
   if (given.modelGuard !== false) chain.push(modelGuard({ models: [model], maxBytes, ...given.modelGuard }));
   if (given.samplingGuard !== false) chain.push(samplingGuard({ maxBytes, ...given.samplingGuard }));
-  chain.push(requireInput({ maxBytes }));
-  if (given.admissionGate !== false) chain.push(admissionGate({ seats, ...given.admissionGate }));
+  const { onError } = given.validateCompletion || {};
+  chain.push(requireInput({ maxBytes, onError }));
+  if (given.admissionGate !== false) {
+    chain.push(admissionGate({ seats, onError: given.admissionGate?.onError }));
+  }
   return chain;
 }
 

@@ -7,6 +7,7 @@ import { startStubFleet } from '../testing';
 import { listenFrom } from './listen';
 
 const JOURNAL = 'narwhal-journal.jsonl';
+const DEFAULT_PORT = 8080;
 
 /** A running demo. */
 export interface Demo {
@@ -25,7 +26,9 @@ export async function startDemo(env: NodeJS.ProcessEnv, print: (line: string) =>
   const router = narwhalRouter({ fleet: fleet.fleetFile(), journal: JOURNAL });
   const app = express().disable('x-powered-by').use(router);
   const server = createServer(app);
-  const port = await listenFrom(server, Number(env['PORT'] ?? 8080));
+  const wanted = Number(env['PORT'] || DEFAULT_PORT);
+  const port = await listenFrom(server, wanted);
+  if (wanted !== 0 && port !== wanted) print(`Port ${wanted} is in use; ${port} is free.`);
   for (const line of welcome(port, fleet.model)) print(line);
   return { port, close: () => closeAll(server, router, fleet) };
 }
@@ -38,21 +41,31 @@ async function closeAll(server: Server, ...parts: readonly { close(): Promise<vo
 
 function welcome(port: number, model: string): string[] {
   const url = `http://127.0.0.1:${port}`;
-  const body = { model, messages: [{ role: 'user', content: 'Say hello' }], stream: true };
   return [
     `express-narwhal demo: gateway on ${url}, with 2 prefill and 2 decode stub engines inside.`,
     '',
-    'Try it:',
-    `  curl -N ${url}/v1/chat/completions -H 'content-type: application/json' -d '${JSON.stringify(body)}'`,
+    'Try it from a second terminal (the engines are stubs: the answer is made-up words):',
+    `  ${curl(url, model, true)}`,
+    '',
+    'The same, not streamed:',
+    `  ${curl(url, model, false)}`,
     '',
     `One row for each request: ${resolve(JOURNAL)}`,
     `What is going on:         curl ${url}/narwhal/state`,
     '',
-    'For real engines put this into fleet.json and use narwhalRouter() in your own app:',
+    'For real engines put this into fleet.json, and app.use(narwhalRouter()) into your own Express app:',
     '  { "model": "your/model", "engines": [',
     '    { "iid": "p0", "url": "http://10.0.0.1:8000", "role": "prefill" },',
     '    { "iid": "d0", "url": "http://10.0.0.2:8000", "role": "decode" } ] }',
+    'How to go on: docs/getting-started.md',
     '',
     'Stop with Ctrl-C.',
   ];
+}
+
+/** A line for a POSIX shell; `-N` shows each event as it comes. */
+function curl(url: string, model: string, stream: boolean): string {
+  const body = { model, messages: [{ role: 'user', content: 'Say hello' }], stream };
+  const flags = stream ? '-N' : '-s';
+  return `curl ${flags} ${url}/v1/chat/completions -H 'content-type: application/json' -d '${JSON.stringify(body)}'`;
 }

@@ -1,10 +1,11 @@
 /** One engine as the router sees it: its address, the work in it, whether it takes more. */
 import type { EngineConfig } from '../config/fleet-config';
+import { type BreakerState, TRUSTED } from './breaker';
 
 /** Why an engine takes no new work; null when it does. */
 export type OutOfPlacement = 'ejected' | 'drained' | null;
 
-/** Mutable state of one engine. Only the fleet and the monitor write it. */
+/** Mutable state of one engine. The fleet counts its work, `Health` its state. */
 export class Engine {
   readonly config: EngineConfig;
   /** Tokens of prompts that wait for, or are in, this engine's prefill. */
@@ -13,7 +14,13 @@ export class Engine {
   prefills = 0;
   /** Decode legs (and single legs) in flight. */
   decodes = 0;
-  outOfPlacement: OutOfPlacement = null;
+  /** Handoffs that it keeps for requests of this router. */
+  handoffsHeld = 0;
+  breaker: BreakerState = TRUSTED;
+  /** How often it was ejected. */
+  ejections = 0;
+  /** An operator has taken it out of placement. */
+  isDrained = false;
   /** Monotonic ms until which an overloaded engine is left alone. */
   coolUntil = 0;
 
@@ -25,7 +32,12 @@ export class Engine {
     return this.config.iid;
   }
 
+  get outOfPlacement(): OutOfPlacement {
+    if (this.isDrained) return 'drained';
+    return this.breaker.kind === 'ejected' ? 'ejected' : null;
+  }
+
   get isLive(): boolean {
-    return this.outOfPlacement === null;
+    return !this.isDrained && this.breaker.kind !== 'ejected';
   }
 }

@@ -2,6 +2,7 @@
 import type { AxiosInstance } from 'axios';
 import type { EngineRole, FleetConfig } from '../config/fleet-config';
 import { loadFleetFile, parseFleet } from '../config/fleet-file';
+import type { Logger } from '../logger';
 import { checkOptions } from '../options';
 import type { Connector } from './connectors/connector';
 import { nixl } from './connectors/nixl';
@@ -9,6 +10,9 @@ import type { Dialect } from './dialects/dialect';
 import { vllm } from './dialects/vllm';
 import { Engine } from './engine';
 import { AxiosTransport, createEngineClient } from './engine-client';
+import { Health } from './health';
+import { HandoffLedger } from './ledger';
+import { Monitor } from './monitor';
 import { type LegKind, leastLoaded } from './placement';
 import { EnginePools } from './pools';
 import type { Transport } from './transport';
@@ -22,6 +26,8 @@ export interface FleetOptions {
   readonly client?: AxiosInstance | undefined;
   /** Variables for `${NAME}` and `engine_api_key_env`. Default: `process.env`. */
   readonly env?: NodeJS.ProcessEnv | undefined;
+  /** Told of ejections, returns and refused keys. Default: nobody. */
+  readonly logger?: Logger | undefined;
 }
 
 /** A place taken in an engine; `release` counts once. */
@@ -32,6 +38,9 @@ export interface Seat {
 
 /** A pooled socket older than this takes no new call, so that a changed DNS answer is followed. */
 const MAX_SOCKET_AGE_S = 60;
+
+/** Probes have sockets of their own, so that a busy pool does not make an engine look dead. */
+const PROBE_SOCKETS = 2;
 
 /** How a request may be served right now. */
 export type FleetShape = 'split' | 'single' | 'none';
@@ -47,13 +56,19 @@ export class Fleet {
   readonly dialect: Dialect = vllm;
   /** @internal */
   readonly connector: Connector = nixl;
+  /** @internal */
+  readonly health: Health;
+  /** @internal */
+  readonly ledger = new HandoffLedger();
+  readonly #monitor: Monitor;
+  readonly #probes: Transport;
   readonly #byRole: Readonly<Record<EngineRole, readonly Engine[]>>;
   /** Where the next tie falls, for each kind of leg: one counter for all would pair engines for ever. */
   readonly #turns: Record<LegKind, number> = { prefill: 0, decode: 0, single: 0 };
   #closing: Promise<void> | null = null;
 
   /** @internal use `createFleet` */
-  constructor(config: FleetConfig, client: AxiosInstance) {
+  constructor(config: FleetConfig, client: AxiosInstance, logger: Logger | null) {
     this.config = config;
     this.client = client;
     this.engines = config.engines.map((engine) => new Engine(engine));
@@ -63,8 +78,36 @@ export class Fleet {
       both: this.engines.filter(({ config: { role } }) => role === 'both'),
     };
     const { connectTimeoutS, keepaliveS } = config.engine;
-    const pools = new EnginePools({ connectTimeoutS, keepaliveS, maxSocketAgeS: MAX_SOCKET_AGE_S });
-    this.transport = new AxiosTransport(client, pools);
+    const limits = { connectTimeoutS, keepaliveS, maxSocketAgeS: MAX_SOCKET_AGE_S };
+    this.transport = new AxiosTransport(client, new EnginePools({ ...limits, sockets: null }));
+    this.#probes = new AxiosTransport(client, new EnginePools({ ...limits, sockets: PROBE_SOCKETS }));
+    this.health = new Health(this.engines, config, logger, () => performance.now());
+    this.#monitor = new Monitor(this.engines, this.health, {
+      config,
+      transport: this.#probes,
+      connector: this.connector,
+      partner: (role) => leastLoaded(this.liveOf(role), role, 0, performance.now()),
+    });
+    this.#monitor.start();
+  }
+
+  /** The engine of this name, if the fleet has it. */
+  engine(iid: string): Engine | undefined {
+    return this.engines.find((engine) => engine.iid === iid);
+  }
+
+  /** Takes an engine out of placement; what runs on it goes on. @returns false for an unknown name. */
+  drain(iid: string): boolean {
+    const engine = this.engine(iid);
+    if (engine === undefined) return false;
+    engine.isDrained = true;
+    return true;
+  }
+
+  /** Brings an engine back, after a good health and one-token probe. @returns whether it is back. */
+  async readmit(iid: string): Promise<boolean> {
+    const engine = this.engine(iid);
+    return engine !== undefined && (await this.#monitor.readmit(engine));
   }
 
   /** Whether a request is served in two legs, in one, or not at all, by the engines that are live. */
@@ -105,8 +148,13 @@ export class Fleet {
 
   /** Closes every engine connection; a second call returns the same promise. */
   close(): Promise<void> {
-    this.#closing ??= this.transport.close();
+    this.#closing ??= this.#close();
     return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#monitor.stop();
+    await Promise.all([this.transport.close(), this.#probes.close()]);
   }
 }
 
@@ -133,7 +181,7 @@ function takeSeat(engine: Engine, kind: LegKind, tokens: number): Seat {
   };
 }
 
-const OPTION_NAMES = ['client', 'env'] as const;
+const OPTION_NAMES = ['client', 'env', 'logger'] as const;
 
 /**
  * Builds a fleet from the content of a fleet file.
@@ -142,8 +190,9 @@ const OPTION_NAMES = ['client', 'env'] as const;
  * @throws {ConfigError} naming every problem of the file.
  */
 export function createFleet(config: object, options?: FleetOptions): Fleet {
-  const { client, env } = checkOptions('createFleet', options, OPTION_NAMES);
-  return new Fleet(parseFleet(config, env === undefined ? {} : { env }), client ?? createEngineClient());
+  const { client, env, logger } = checkOptions('createFleet', options, OPTION_NAMES);
+  const parsed = parseFleet(config, env === undefined ? {} : { env });
+  return new Fleet(parsed, client ?? createEngineClient(), logger ?? null);
 }
 
 /**
@@ -153,6 +202,7 @@ export function createFleet(config: object, options?: FleetOptions): Fleet {
  * @throws {ConfigError} when the file cannot be read or has problems; all are named.
  */
 export function loadFleet(path: string, options?: FleetOptions): Fleet {
-  const { client, env } = checkOptions('loadFleet', options, OPTION_NAMES);
-  return new Fleet(loadFleetFile(path, env === undefined ? {} : { env }), client ?? createEngineClient());
+  const { client, env, logger } = checkOptions('loadFleet', options, OPTION_NAMES);
+  const parsed = loadFleetFile(path, env === undefined ? {} : { env });
+  return new Fleet(parsed, client ?? createEngineClient(), logger ?? null);
 }

@@ -22,6 +22,8 @@ export interface PoolLimits {
   readonly keepaliveS: number;
   /** A socket older than this takes no new call, so that a changed DNS answer is followed. */
   readonly maxSocketAgeS: number;
+  /** Sockets per engine at most; null for no limit. */
+  readonly sockets: number | null;
 }
 
 /** A socket's client that counts the answers its present socket has carried. */
@@ -95,7 +97,7 @@ export class EnginePools {
   #open(origin: string): Pool {
     return new Pool(origin, {
       ...this.#clientOptions(),
-      connections: null,
+      connections: this.#limits.sockets,
       clientTtl: this.#limits.maxSocketAgeS * 1000,
       factory: (target: URL, options: object) => {
         const client = new CountingClient(target, options);

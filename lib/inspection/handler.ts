@@ -1,11 +1,10 @@
 /** The inspection routes as one middleware. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ConfigError, isNarwhalError } from '../errors';
-import type { Authenticate } from '../middlewares/auth-strip';
-import { unauthenticated } from '../middlewares/auth-strip';
+import { type Authenticate, unauthenticated } from '../middlewares/auth-strip';
 import { enter, type NarwhalHandler, sendError, toNarwhalError } from '../middlewares/handler';
-import { checkFunction, checkOptions } from '../options';
-import type { InspectionOptions, InspectionPage } from './options';
+import { visibility } from './access';
+import { engineAction } from './engine-actions';
+import type { InspectionOptions } from './options';
 import { healthAnswer, type Inspected, type InspectionAnswer, modelsAnswer, readyAnswer } from './routes';
 
 /** What the routes are made of. */
@@ -16,34 +15,44 @@ export interface InspectionParts {
   readonly state: () => object;
 }
 
-const PAGES: readonly InspectionPage[] = ['state'];
-
 /**
- * `GET /v1/models`, `/health`, `/ready` and the private `/narwhal/state`. Everything else passes.
+ * `GET /v1/models`, `/health`, `/ready`, and under `/narwhal`, private unless said otherwise, `state` and
+ * `POST engines/:iid/drain` and `/readmit`. Everything else passes.
  *
  * @throws {ConfigError} for bad options.
  */
 export function inspectionHandler(inspected: Inspected, parts: InspectionParts): NarwhalHandler {
-  const { identify, state } = parts;
   const isVisible = visibility(parts.options);
   return function inspect(req, res, next) {
-    if (req.method !== 'GET' && req.method !== 'HEAD') {
+    const work = answerFor(req);
+    if (work === null) {
       next();
       return;
     }
-    const path = pathOf(req);
-    if (path === '/health') send(req, res, healthAnswer(inspected));
-    else if (path === '/ready') send(req, res, readyAnswer(inspected));
-    else if (path === '/v1/models') {
-      models(req, res).catch((error: unknown) => fail(req, res, error));
-    } else if (path === '/narwhal/state' && isVisible('state', req)) {
-      send(req, res, { status: 200, body: state() });
-    } else next();
+    Promise.resolve(work)
+      .then((answer) => send(req, res, answer))
+      .catch((error: unknown) => fail(req, res, error));
   };
 
-  async function models(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  /** Null for what is not ours, or not to be seen: the host's 404 tells nothing. */
+  function answerFor(req: IncomingMessage): InspectionAnswer | Promise<InspectionAnswer> | null {
+    const path = pathOf(req);
+    if (req.method === 'POST') {
+      const action = engineAction(path);
+      return action !== null && isVisible('engines', req) ? action(inspected.fleet, req) : null;
+    }
+    if (req.method !== 'GET' && req.method !== 'HEAD') return null;
+    if (path === '/health') return healthAnswer(inspected);
+    if (path === '/ready') return readyAnswer(inspected);
+    if (path === '/v1/models') return models(req);
+    if (path === '/narwhal/state' && isVisible('state', req)) return { status: 200, body: parts.state() };
+    return null;
+  }
+
+  async function models(req: IncomingMessage): Promise<InspectionAnswer> {
+    const { identify } = parts;
     if (identify !== null && (await identify(req)) === null) throw unauthenticated();
-    send(req, res, modelsAnswer(inspected));
+    return modelsAnswer(inspected);
   }
 }
 
@@ -54,6 +63,7 @@ function pathOf({ url = '' }: IncomingMessage): string {
 }
 
 function send(req: IncomingMessage, res: ServerResponse, { status, body }: InspectionAnswer): void {
+  if (res.destroyed) return;
   enter(req, res);
   const text = JSON.stringify(body);
   res.statusCode = status;
@@ -65,35 +75,5 @@ function send(req: IncomingMessage, res: ServerResponse, { status, body }: Inspe
 
 function fail(req: IncomingMessage, res: ServerResponse, error: unknown): void {
   enter(req, res);
-  sendError(res, isNarwhalError(error) ? error : toNarwhalError(error));
-}
-
-/** Who may see a private page. */
-function visibility(
-  options: InspectionOptions | false | undefined,
-): (page: InspectionPage, req: IncomingMessage) => boolean {
-  if (options === false) return () => false;
-  const given = checkOptions<InspectionOptions>('inspection', options, ['public', 'guard']);
-  const open = given.public ?? [];
-  for (const page of open) {
-    if (!PAGES.includes(page)) throw new ConfigError(`inspection: public may list ${PAGES.join(', ')}`);
-  }
-  const guard = given.guard === undefined ? isLocal : checkFunction('inspection: guard', given.guard);
-  return (page, req) => open.includes(page) || guard(req) === true;
-}
-
-const FORWARDING = [
-  'forwarded',
-  'x-forwarded-for',
-  'x-forwarded-host',
-  'x-forwarded-proto',
-  'x-real-ip',
-  'via',
-];
-
-/** A connection of this machine that no proxy has passed on. */
-function isLocal({ socket, headers }: IncomingMessage): boolean {
-  const address = socket.remoteAddress ?? '';
-  const loopback = address === '::1' || address.startsWith('127.') || address.startsWith('::ffff:127.');
-  return loopback && !FORWARDING.some((name) => headers[name] !== undefined);
+  sendError(res, toNarwhalError(error));
 }

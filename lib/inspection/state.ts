@@ -3,6 +3,7 @@ import type { Seats } from '../admission/seats';
 import type { EngineRole } from '../config/fleet-config';
 import type { Engine } from '../engines/engine';
 import type { Fleet } from '../engines/fleet';
+import type { LedgerCounts } from '../engines/ledger';
 import type { Journal } from '../journal/journal';
 import type { Serving } from '../serving/dispatch';
 import type { Shutdown } from '../serving/shutdown';
@@ -16,6 +17,11 @@ export interface EngineState {
   readonly prefills_in_flight: number;
   readonly prefill_tokens: number;
   readonly decodes_in_flight: number;
+  /** Handoffs that it keeps for requests of this router. */
+  readonly handoffs_held: number;
+  readonly ejections: number;
+  /** Class of evidence that ejected it; null while it is not ejected. */
+  readonly suspicion: string | null;
 }
 
 /** The answer of `state()` and of `GET /narwhal/state`. */
@@ -28,6 +34,8 @@ export interface RouterState {
   readonly queued: number;
   readonly retry_budget: number;
   readonly journal_rows_lost: number;
+  /** Where the handoffs of this router's requests are: counts since its start, `held` now. */
+  readonly handoffs: LedgerCounts;
   readonly engines: readonly EngineState[];
 }
 
@@ -47,11 +55,13 @@ export function fleetState(
     queued: seats.waiting,
     retry_budget: retries.left,
     journal_rows_lost: journal.lost,
+    handoffs: fleet.ledger.counts(),
     engines: fleet.engines.map(engineState),
   };
 }
 
 function engineState(engine: Engine): EngineState {
+  const { breaker } = engine;
   return {
     iid: engine.iid,
     role: engine.config.role,
@@ -59,5 +69,8 @@ function engineState(engine: Engine): EngineState {
     prefills_in_flight: engine.prefills,
     prefill_tokens: engine.prefillTokens,
     decodes_in_flight: engine.decodes,
+    handoffs_held: engine.handoffsHeld,
+    ejections: engine.ejections,
+    suspicion: breaker.kind === 'ejected' ? breaker.suspicion : null,
   };
 }

@@ -13,6 +13,7 @@ export interface Appended {
 }
 
 const NEWLINE = 0x0a;
+const NOTHING = Buffer.alloc(0);
 
 /** A file opened to append. Calls must not overlap. */
 export class JournalFile {
@@ -103,9 +104,17 @@ export class JournalFile {
     } catch (caught) {
       error = caught as Error;
     }
-    const placed = this.#settle(rows, offset);
+    const placed = offset === buffer.length ? this.#settleAll(rows) : this.#settle(rows, offset);
     this.size += offset;
     return { placed, error, gone: await this.#isGone() };
+  }
+
+  /** The common case of `#settle`: everything is on file. */
+  #settleAll(rows: readonly string[]): number {
+    this.#lead = NOTHING;
+    this.#cut = 0;
+    if (rows.length > 0) this.hasRows = true;
+    return rows.length;
   }
 
   /** Moves the marks past `bytes` written bytes. @returns how many rows are on file whole. */

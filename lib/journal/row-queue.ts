@@ -30,19 +30,19 @@ export class RowQueue {
    */
   take(room: number, atLeastOne: boolean, enough: number): string[] {
     let end = this.#head;
-    let left = room;
-    while (end < this.#rows.length && room - left < enough) {
+    let taken = 0;
+    while (end < this.#rows.length && taken < enough) {
       const row = this.#rows[end]!;
       const bytes = Buffer.byteLength(row) + 1;
-      if (bytes > left && !(atLeastOne && end === this.#head)) break;
-      left -= bytes;
+      if (taken + bytes > room && !(atLeastOne && end === this.#head)) break;
+      taken += bytes;
       this.#size -= row.length + 1;
       end++;
     }
-    const taken = this.#rows.slice(this.#head, end);
+    const rows = this.#rows.slice(this.#head, end);
     this.#head = end;
     this.#compact();
-    return taken;
+    return rows;
   }
 
   /** Puts rows back at the front, in their order. */

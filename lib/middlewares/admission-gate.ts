@@ -1,5 +1,5 @@
 /** May one more request be in flight. */
-import { Seats } from '../admission/seats';
+import { type SeatLimits, Seats } from '../admission/seats';
 import { ConfigError, NarwhalError } from '../errors';
 import { checkNumber, checkOptions } from '../options';
 import { checkOnError, enter, type NarwhalHandler, type RefusalOptions, refuse } from './handler';
@@ -18,6 +18,11 @@ export interface AdmissionGateOptions extends RefusalOptions {
 
 const KEYS = ['maxConnections', 'queueCapacity', 'queueTimeoutS', 'seats', 'onError'] as const;
 
+const LIMITS = ['maxConnections', 'queueCapacity', 'queueTimeoutS'] as const;
+
+/** Defaults of `serving.max_connections`, `queue_capacity` and `queue_timeout_s`. */
+const DEFAULTS: SeatLimits = { seats: 512, queueCapacity: 0, queueTimeoutS: 0 };
+
 /** Shortest and longest `Retry-After` of a full house, in seconds; random between, so that clients spread. */
 const RETRY_MIN_S = 1;
 const RETRY_MAX_S = 5;
@@ -32,8 +37,7 @@ const RETRY_MAX_S = 5;
 export function admissionGate(options?: AdmissionGateOptions): NarwhalHandler {
   const given = checkOptions('admissionGate', options, KEYS);
   const onError = checkOnError('admissionGate', given.onError);
-  const seats = given.seats ?? makeSeats(given);
-  if (!(seats instanceof Seats)) throw new ConfigError('admissionGate: seats must be of class Seats');
+  const seats = seatsOf(options);
   return function admit(req, res, next) {
     const context = enter(req, res);
     const { record } = context;
@@ -59,13 +63,32 @@ export function admissionGate(options?: AdmissionGateOptions): NarwhalHandler {
   };
 }
 
-function makeSeats(given: AdmissionGateOptions): Seats {
+/**
+ * The seats that the options stand for: those given, else new ones.
+ *
+ * @param defaults limits that the options leave out.
+ * @throws {ConfigError} for bad options, and for limits beside `seats`, which would have no effect.
+ */
+export function seatsOf(options: AdmissionGateOptions | undefined, defaults: SeatLimits = DEFAULTS): Seats {
+  const given = checkOptions('admissionGate', options, KEYS);
+  if (given.seats !== undefined) {
+    if (!(given.seats instanceof Seats)) throw new ConfigError('admissionGate: seats must be of class Seats');
+    const idle = LIMITS.find((name) => given[name] !== undefined);
+    if (idle === undefined) return given.seats;
+    throw new ConfigError(`admissionGate: give seats or ${idle}, not both`);
+  }
   const whole = (name: 'maxConnections' | 'queueCapacity', fallback: number, min: number): number =>
     checkNumber(`admissionGate: ${name}`, given[name] ?? fallback, { min, integer: true });
   return new Seats({
-    seats: whole('maxConnections', 512, 1),
-    queueCapacity: whole('queueCapacity', 0, 0),
-    queueTimeoutS: checkNumber('admissionGate: queueTimeoutS', given.queueTimeoutS ?? 0, { min: 0 }),
+    seats: whole('maxConnections', defaults.seats, 1),
+    queueCapacity: whole('queueCapacity', defaults.queueCapacity, 0),
+    queueTimeoutS: checkNumber(
+      'admissionGate: queueTimeoutS',
+      given.queueTimeoutS ?? defaults.queueTimeoutS,
+      {
+        min: 0,
+      },
+    ),
   });
 }
 

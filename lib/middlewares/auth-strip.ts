@@ -63,10 +63,34 @@ export function authStrip(options?: AuthStripOptions): NarwhalHandler {
 export function identifier({ apiKeys, authenticate }: AuthStripOptions): Authenticate {
   if (authenticate !== undefined) {
     if (apiKeys !== undefined) throw new ConfigError('authStrip: give apiKeys or authenticate, not both');
-    return checkFunction('authStrip: authenticate', authenticate);
+    return closed(checkFunction('authStrip: authenticate', authenticate));
   }
   if (apiKeys === undefined) return () => NOBODY_ASKED;
   return keyRing(apiKeys);
+}
+
+/**
+ * The host's check, made safe: what it answers lets nobody in by accident. `undefined` and `false` count
+ * as null; anything that can be awaited is.
+ *
+ * @returns a check that throws, or rejects, for an answer that is no identity.
+ */
+function closed(authenticate: Authenticate): Authenticate {
+  return (req) => {
+    const answer: unknown = authenticate(req);
+    return isThenable(answer) ? Promise.resolve(answer).then(checkIdentity) : checkIdentity(answer);
+  };
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
+}
+
+function checkIdentity(answer: unknown): Readonly<Record<string, unknown>> | null {
+  if (answer === null || answer === undefined || answer === false) return null;
+  if (typeof answer === 'object' && !Array.isArray(answer))
+    return answer as Readonly<Record<string, unknown>>;
+  throw new TypeError('authenticate must answer with an identity object or null');
 }
 
 /** The identity of a request that the host has let through by itself. */

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { RequestContext } from '../context';
 import { Fleet } from '../engines/fleet';
 import { ClientGoneError, ConfigError, type NarwhalError } from '../errors';
-import type { Logger } from '../logger';
+import { checkLogger, type Logger } from '../logger';
 import { checkOptions } from '../options';
 import { guessRoute } from '../request/route';
 import { checkRequired, checkReserved } from '../request/schema';
@@ -47,7 +47,13 @@ export function dispatchEngine(options: DispatchEngineOptions): NarwhalHandler {
       'dispatchEngine: fleet is missing; make one with createFleet(config) or loadFleet(path)',
     );
   }
+  if (logger !== undefined) checkLogger('dispatchEngine: logger', logger);
   return dispatchTo(createServing(fleet), logger, onError);
+}
+
+/** Checks what the router's own options say of dispatch. @throws {ConfigError} for bad options. */
+export function checkDispatchOptions(options: RefusalOptions | undefined): OnError {
+  return checkOnError('dispatchEngine', checkOptions('dispatchEngine', options, ['onError']).onError);
 }
 
 /** The middleware itself, over serving parts that the router shares. */
@@ -74,7 +80,7 @@ export function dispatchTo(serving: Serving, logger: Logger | undefined, onError
     };
     work()
       .catch((error: unknown) => end(context, error))
-      .finally(release);
+      .finally(() => void Promise.all(context.record.unfinished).finally(release));
 
     /** Everything is answered here but what `onError: 'next'` hands on before an answer began. */
     function end(failed: RequestContext, error: unknown): void {

@@ -36,6 +36,8 @@ export function narwhalErrorHandler(): NarwhalErrorHandler {
       next(error);
       return;
     }
+    // The host's parser reports a client that left: there is nobody to answer, and `close` is the end.
+    if (isAborted(error) && req.socket.destroyed) return;
     const context = enter(req, res);
     const known = translate(error);
     context.settleError(known, known.status);
@@ -49,6 +51,10 @@ function translate(error: unknown): NarwhalError {
   return parser === undefined
     ? toNarwhalError(error)
     : new NarwhalError(parser[0], parser[1], { cause: error });
+}
+
+function isAborted(error: unknown): boolean {
+  return error instanceof Error && 'type' in error && error.type === 'request.aborted';
 }
 
 function parserError(error: unknown): readonly [OutcomeName, string] | undefined {

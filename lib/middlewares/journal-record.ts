@@ -27,12 +27,9 @@ export function journalRecord(options: JournalRecordOptions): NarwhalHandler {
   if (typeof journal?.write !== 'function' || typeof journal.run !== 'string') {
     throw new ConfigError("journalRecord: journal is missing; make one with createJournal('journal.jsonl')");
   }
-  const recorded = new WeakSet<RequestContext>();
   return function record(req, res, next) {
     const context = enter(req, res);
-    // Mounted twice, it still writes one row.
-    if (!recorded.has(context)) {
-      recorded.add(context);
+    if (isFirst(context, journal)) {
       res.once('close', () => {
         const endedAt = performance.now();
         context.conclude(outcomeAtClose(context, res));
@@ -41,6 +38,18 @@ export function journalRecord(options: JournalRecordOptions): NarwhalHandler {
     }
     next();
   };
+}
+
+/** Which journals will have a row of a request. */
+const recorders = new WeakMap<RequestContext, Set<Journal>>();
+
+/** Mounted twice, by one factory or two, it still writes one row into a journal. */
+function isFirst(context: RequestContext, journal: Journal): boolean {
+  const known = recorders.get(context) ?? new Set();
+  recorders.set(context, known);
+  if (known.has(journal)) return false;
+  known.add(journal);
+  return true;
 }
 
 /** A response that was cut before its end is a client that left, whatever was about to be said. */

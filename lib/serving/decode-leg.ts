@@ -1,7 +1,7 @@
 /** The decode leg: a stream of events for a consumer, until it is good, cut or wrong. */
 import type { AnswerHeaders } from '../engines/transport';
-import { AssemblyError } from './assemble';
 import type { Route } from '../request/schema';
+import { AssemblyError } from './assemble';
 import { inspectChunk } from './chunk';
 import { Leg, type LegOrder } from './leg';
 import { SseLimitError, SseReader, type SseSink } from './sse';
@@ -47,7 +47,7 @@ export class DecodeLeg extends Leg<void> implements SseSink, Flow {
     consumer.attach(this);
   }
 
-  sent(): void {
+  protected underway(): void {
     this.timer.arm('first_token', this.limits.firstTokenTimeoutS);
   }
 

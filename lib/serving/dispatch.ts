@@ -7,15 +7,17 @@
 import type { Engine } from '../engines/engine';
 import { EngineFault } from '../engines/fault';
 import type { Fleet, Seat } from '../engines/fleet';
+import type { Handoff } from '../engines/ledger';
 import { NarwhalError } from '../errors';
 import type { ParsedBody } from '../request/parse-body';
-import type { Answer } from './answer';
 import type { Route } from '../request/schema';
+import type { Answer } from './answer';
 import { DecodeLeg, type StreamConsumer } from './decode-leg';
 import { type LegOrder, requestExpired } from './leg';
 import type { LegWriter } from './legs';
-import { PrefillLeg } from './prefill-leg';
+import { type PrefillAnswer, PrefillLeg } from './prefill-leg';
 import type { Presence } from './presence';
+import type { Reclaimer } from './reclaim';
 import type { ServingRecord } from './record';
 import { backoffMs, isTransient, type RetryBudget } from './retry';
 
@@ -24,6 +26,7 @@ export interface Serving {
   readonly fleet: Fleet;
   readonly writer: LegWriter;
   readonly retries: RetryBudget;
+  readonly reclaimer: Reclaimer;
   /** From 0 to below 1; for the wait before a retry. */
   readonly random: () => number;
   /** Requests that are being served. */
@@ -120,52 +123,66 @@ class Attempt {
     const producer = seat.engine;
     record.phase = 'prefill';
     record.prefillIid = this.#firstPart(record.prefillIid, producer.iid);
-    let answer: Awaited<PrefillLeg['result']>;
+    const leg = new PrefillLeg(this.#order('prefill', producer, writer.prefill(body, part?.prompt)));
+    let answer: PrefillAnswer;
     try {
-      answer = await new PrefillLeg(
-        this.#order('prefill', producer, writer.prefill(body, part?.prompt)),
-      ).start();
+      answer = await leg.start();
     } catch (error) {
-      this.#exclude(error, producer);
+      this.#blame(error, producer, false);
       throw error;
     } finally {
       seat.release();
     }
-    const heldSince = performance.now();
+    fleet.health.succeeded(producer);
+    const handoff = fleet.ledger.take(producer, answer.handoff);
     record.phase = 'handoff';
-    if (part === undefined || part.index === 0) record.prefillAnsweredAt = heldSince;
+    if (part === undefined || part.index === 0) record.prefillAnsweredAt = handoff.since;
     if (answer.promptTokens !== null && part === undefined) record.inputLen = answer.promptTokens;
-    presence.check();
-    const decodeSeat = this.#place('decode', producer);
-    const maxAgeS = fleet.connector.maxAgeS(fleet.config.engine.kvLeaseS);
-    if (performance.now() - heldSince > maxAgeS * 1000) {
-      decodeSeat.release();
-      throw new NarwhalError('handoffExpired', 'the handoff of the prefill engine expired before decode');
+    let decodeSeat: Seat;
+    try {
+      presence.check();
+      decodeSeat = this.#place('decode', producer);
+      checkAge(fleet, handoff, decodeSeat);
+    } catch (error) {
+      this.#strand(handoff, null);
+      throw error;
     }
-    await this.#decode(decodeSeat, answer.handoff, consumer, producer);
+    await this.#decode(decodeSeat, handoff, consumer);
   }
 
-  async #decode(
-    seat: Seat,
-    handoff: Buffer | null,
-    consumer: StreamConsumer,
-    producer?: Engine,
-  ): Promise<void> {
-    const { writer } = this.#serving;
+  async #decode(seat: Seat, handoff: Handoff | null, consumer: StreamConsumer): Promise<void> {
+    const { writer, fleet } = this.#serving;
     const { record, body, part, route } = this.#job;
+    const { engine } = seat;
     record.phase = 'decode';
     record.decodeAttempts += 1;
-    record.decodeIid = this.#firstPart(record.decodeIid, seat.engine.iid);
-    const text = writer.decode(body, handoff, part?.prompt);
-    if (handoff !== null) record.kv = 'claimed';
+    record.decodeIid = this.#firstPart(record.decodeIid, engine.iid);
+    const text = writer.decode(body, handoff?.text ?? null, part?.prompt);
+    const leg = new DecodeLeg(this.#order('decode', engine, text), route, consumer);
     try {
-      await new DecodeLeg(this.#order('decode', seat.engine, text), route, consumer).start();
+      await leg.start();
+      fleet.health.succeeded(engine);
     } catch (error) {
-      this.#exclude(error, seat.engine, producer);
+      this.#blame(error, engine, leg.hasBegun, handoff?.producer);
       throw error;
     } finally {
       seat.release();
+      if (handoff !== null) {
+        if (leg.isAccepted) this.#claim(handoff);
+        else this.#strand(handoff, engine);
+      }
     }
+  }
+
+  #claim(handoff: Handoff): void {
+    handoff.settle('claimed');
+    this.#job.record.noteHandoff('claimed');
+  }
+
+  /** Nobody took the handoff: it is reclaimed, while the request goes its own way. */
+  #strand(handoff: Handoff, refusedBy: Engine | null): void {
+    const { reclaimer } = this.#serving;
+    this.#job.record.unfinished.push(reclaimer.reclaim(handoff, this.#job, this.#attempt, refusedBy));
   }
 
   #order(leg: 'prefill' | 'decode', engine: Engine, body: Buffer): LegOrder {
@@ -193,7 +210,9 @@ class Attempt {
     return new NarwhalError(outcome, seen.message, { leg: last.leg, detail: last.message });
   }
 
-  #exclude(error: unknown, engine: Engine, producer?: Engine): void {
+  /** Notes a failure against the engine, and keeps this request's next attempt off it. */
+  #blame(error: unknown, engine: Engine, hadBegun: boolean, producer?: Engine): void {
+    if (error instanceof EngineFault) this.#serving.fleet.health.failed(engine, error, hadBegun);
     if (!isTransient(error)) return;
     this.#excluded.add(engine);
     // The cache itself may be at fault, so the producer goes too, where another can produce.
@@ -209,6 +228,14 @@ class Attempt {
     const { part } = this.#job;
     return part !== undefined && part.index > 0 && known !== null ? known : iid;
   }
+}
+
+/** A decode engine that reads an expired cache answers garbage with a 200. */
+function checkAge({ connector, config }: Fleet, handoff: Handoff, seat: Seat): void {
+  const maxAgeS = connector.maxAgeS(config.engine.kvLeaseS);
+  if (performance.now() - handoff.since <= maxAgeS * 1000) return;
+  seat.release();
+  throw new NarwhalError('handoffExpired', 'the handoff of the prefill engine expired before decode');
 }
 
 /** Most characters of a failure's text that the journal keeps. */

@@ -44,6 +44,8 @@ export abstract class Leg<T> implements CallSink {
   #reject!: (error: Error) => void;
   #forget: () => void = () => {};
   #settled = false;
+  #wasSent = false;
+  #hasBegun = false;
 
   constructor(order: LegOrder) {
     this.order = order;
@@ -56,12 +58,12 @@ export abstract class Leg<T> implements CallSink {
 
   /** Sends the call. */
   start(): Promise<T> {
-    const { fleet, engine, path, body, presence } = this.order;
+    const { fleet, engine, path, body, presence, backendId, trace } = this.order;
     const { connectTimeoutS, poolTimeoutS } = this.limits;
     // The socket's own connect limit is the transport's; this one is for the wait in front of it.
     this.timer.arm('pool', connectTimeoutS + poolTimeoutS);
     this.#forget = presence.onLeave((why) => this.fail(why));
-    const headers = engineHeaders(fleet.config, this.order);
+    const headers = engineHeaders(fleet.config, backendId, trace);
     this.control = fleet.transport.send({ engine: engine.config, method: 'POST', path, headers, body }, this);
     if (this.#settled) this.control.cut();
     return this.result;
@@ -71,7 +73,23 @@ export abstract class Leg<T> implements CallSink {
     return this.order.fleet.config.engine;
   }
 
-  abstract sent(): void;
+  /** The engine has the request: it was sent, and not answered with an error. */
+  get isAccepted(): boolean {
+    return this.#wasSent && this.#errorStatus === null;
+  }
+
+  /** The head of a 200 has come. */
+  get hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
+  sent(): void {
+    this.#wasSent = true;
+    if (!this.#settled) this.underway();
+  }
+
+  /** The request is on a socket: the leg's own limit begins. */
+  protected abstract underway(): void;
   /** The head of a 200. */
   protected abstract opened(headers: AnswerHeaders): void;
   /** Bytes of a 200. */
@@ -81,6 +99,7 @@ export abstract class Leg<T> implements CallSink {
 
   head(status: number, headers: AnswerHeaders): void {
     if (status === 200) {
+      this.#hasBegun = true;
       this.#guard(() => this.opened(headers));
     } else {
       this.#errorStatus = status;
@@ -211,7 +230,11 @@ export function requestExpired(): NarwhalError {
 }
 
 /** An allow-list: nothing of the client's headers goes on but the trace context. */
-function engineHeaders({ engine }: FleetConfig, { backendId, trace }: LegOrder): Record<string, string> {
+export function engineHeaders(
+  { engine }: FleetConfig,
+  backendId: string,
+  trace: Readonly<Record<string, string>>,
+): Record<string, string> {
   const headers: Record<string, string> = { 'content-type': 'application/json', 'x-request-id': backendId };
   if (engine.apiKey !== null) headers['authorization'] = `Bearer ${engine.apiKey}`;
   return { ...headers, ...trace };

@@ -62,6 +62,15 @@ export class LegWriter {
     if (prompt !== undefined) edits.set('prompt', prompt);
     return splice(bytes, members, edits);
   }
+
+  /** The body of a reclaim leg: one token with the handoff, so that a decode engine takes it and lets go. */
+  reclaim({ bytes, members }: ParsedBody, handoff: Buffer, prompt?: Buffer): Buffer {
+    const edits = new Map(this.#prefill);
+    for (const field of this.#loosened) edits.set(field, null);
+    for (const field of this.#handoffFields) edits.set(field, handoff);
+    if (prompt !== undefined) edits.set('prompt', prompt);
+    return splice(bytes, members, edits);
+  }
 }
 
 function editsOf(

@@ -15,7 +15,7 @@ export class PrefillLeg extends Leg<PrefillAnswer> {
   readonly #parts: Buffer[] = [];
   #bytes = 0;
 
-  sent(): void {
+  protected underway(): void {
     this.timer.arm('prefill', this.order.fleet.config.serving.prefillTimeoutS);
   }
 

@@ -33,7 +33,16 @@ export class ServingRecord {
   outputLen: number | null = null;
   wantedLen: number | null = null;
   finishReason: string | null = null;
+  /** The worst end that a handoff of the request had: one left to its lease is never hidden by a good retry. */
   kv: HandoffEnd | null = null;
   parts: number | null = null;
   readonly failures: AttemptFailure[] = [];
+  /** What still works for the request when its answer is over: reclaim legs. */
+  readonly unfinished: Promise<void>[] = [];
+
+  noteHandoff(end: HandoffEnd): void {
+    if (this.kv === null || BADNESS[end] > BADNESS[this.kv]) this.kv = end;
+  }
 }
+
+const BADNESS: Readonly<Record<HandoffEnd, number>> = { claimed: 0, reclaimed: 1, leased: 2 };

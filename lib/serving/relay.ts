@@ -1,6 +1,7 @@
 /** Events to the client as they come: no re-serialisation, one write for one engine read. */
-import type { Answer } from './answer';
+
 import type { Route } from '../request/schema';
+import type { Answer } from './answer';
 import { inspectChunk } from './chunk';
 import type { Flow, StreamConsumer } from './decode-leg';
 import type { ServingRecord } from './record';

@@ -14,6 +14,7 @@ import { serveList } from './fan-out';
 import { LegWriter } from './legs';
 import { Presence } from './presence';
 import { promptLength } from './prompt-length';
+import { Reclaimer } from './reclaim';
 import type { ServingRecord } from './record';
 import { Relay } from './relay';
 import { RetryBudget } from './retry';
@@ -33,9 +34,11 @@ export interface AdmittedRequest {
 /** The parts of serving that all requests of a fleet share. */
 export function createServing(fleet: Fleet): Serving {
   const { dialect, connector, config } = fleet;
+  const writer = new LegWriter(dialect, connector, config.model);
   return {
     fleet,
-    writer: new LegWriter(dialect, connector, config.model),
+    writer,
+    reclaimer: new Reclaimer(fleet, writer),
     retries: new RetryBudget(config.serving),
     random: Math.random,
     active: new Set(),

@@ -1,7 +1,7 @@
 import { plainRefusal, type Refusal } from './envelope';
 import { promptsOf } from './generation-request';
 import { type EngineFacts, refuseBody } from './refusals';
-import { routeOf, type StubCall } from './stub-call';
+import type { StubCall } from './stub-call';
 
 /** Body and status of an answer that generates nothing. */
 export interface SmallAnswer {
@@ -48,6 +48,14 @@ function metrics(facts: EngineFacts, inFlight: number): SmallAnswer {
   return { status: 200, type: 'text/plain; version=0.0.4; charset=utf-8', text };
 }
 
+const METHODS: ReadonlyMap<string, string> = new Map([
+  ['/health', 'GET'],
+  ['/v1/models', 'GET'],
+  ['/tokenize', 'POST'],
+  ['/v1/completions', 'POST'],
+  ['/v1/chat/completions', 'POST'],
+]);
+
 /** Answers of every endpoint but the completion routes; 404 and 405 as FastAPI gives them. */
 export function smallAnswer(call: StubCall, facts: EngineFacts, inFlight: number): SmallAnswer {
   if (call.leg === 'health') return { status: 200, type: '', text: '' };
@@ -55,7 +63,6 @@ export function smallAnswer(call: StubCall, facts: EngineFacts, inFlight: number
   if (call.leg === 'tokenize') return tokenized(call, facts);
   if (call.method === 'GET' && call.path === '/version') return json(200, { version: '0.14.0' });
   if (call.method === 'GET' && call.path === '/metrics') return metrics(facts, inFlight);
-  const known =
-    routeOf(call.path) !== undefined || ['/health', '/v1/models', '/tokenize'].includes(call.path);
-  return refusalAnswer(plainRefusal(known ? 405 : 404));
+  const method = METHODS.get(call.path);
+  return refusalAnswer(plainRefusal(method !== undefined && method !== call.method ? 405 : 404));
 }

@@ -107,8 +107,7 @@ export class EngineServer implements StubEngine {
 
   async start(): Promise<void> {
     if (this.running) return;
-    // Node adds a second to the timeout on its own, for clients that read its Keep-Alive hint; uvicorn does not.
-    const server = createServer({ keepAliveTimeout: this.#keepAliveMs, keepAliveTimeoutBuffer: 0 } as object);
+    const server = createServer({ keepAliveTimeout: this.#keepAliveMs });
     server.on('request', (req, res) => void this.#serve(req, res));
     server.on('connection', (socket) => {
       this.#sockets.add(socket);
@@ -143,6 +142,8 @@ export class EngineServer implements StubEngine {
     this.#wires.add(wire);
     // A peer that goes away shows as 'close'; without a listener its error would end the process.
     res.on('error', () => undefined);
+    // Node lets an idle connection live a second longer than it was told; uvicorn does not.
+    res.once('finish', () => req.socket.setTimeout(this.#keepAliveMs));
     res.once('close', () => {
       this.inFlight -= 1;
       this.#wires.delete(wire);

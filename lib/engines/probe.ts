@@ -1,0 +1,89 @@
+/** Is an engine well: `/health`, and a one-token request through both legs. */
+import { nanoid } from 'nanoid';
+import type { FleetConfig } from '../config/fleet-config';
+import { ask, type SmallAnswer } from './ask';
+import type { Connector } from './connectors/connector';
+import type { Engine } from './engine';
+import type { Transport } from './transport';
+
+/** What probing needs of a fleet. */
+export interface Probing {
+  readonly config: FleetConfig;
+  readonly transport: Transport;
+  readonly connector: Connector;
+  /** A live engine of a role, the least loaded; null where there is none. */
+  readonly partner: (role: 'prefill' | 'decode') => Engine | null;
+}
+
+/** Asks `/health`. */
+export async function probeHealth(
+  probing: Probing,
+  engine: Engine,
+): Promise<{ ok: boolean; refused: boolean }> {
+  const { config, transport } = probing;
+  const question = { method: 'GET', path: '/health', headers: headersFor(config), body: null } as const;
+  const { status, refused } = await ask(transport, engine, question, config.engine.healthTimeoutS);
+  return { ok: status === 200, refused };
+}
+
+/**
+ * Sends one token through an engine, with a live partner for the other leg.
+ *
+ * A handoff that the probe makes is always offered to a decode engine, so that none is left behind.
+ *
+ * @returns whether the engine did its part. Without a partner only its own leg is judged; a decode
+ *   engine without a prefill partner cannot be judged and passes.
+ */
+export async function probeInference(probing: Probing, engine: Engine): Promise<boolean> {
+  const id = `probe-${nanoid()}`;
+  const { role } = engine.config;
+  if (role === 'both') return (await oneToken(probing, engine, `${id}-single`, null)).status === 200;
+  const producer = role === 'prefill' ? engine : probing.partner('prefill');
+  if (producer === null) return true;
+  const handoff = await prefill(probing, producer, id);
+  if (handoff === null) return role === 'decode';
+  const consumer = role === 'decode' ? engine : probing.partner('decode');
+  if (consumer === null) return true;
+  const text = handoff.toString('utf8');
+  const { status } = await oneToken(probing, consumer, `${id}-decode`, text);
+  const other = status === 200 ? null : probing.partner('decode');
+  // The suspect did not take it: a live engine does, so that the producer need not keep it.
+  if (other !== null && other !== consumer) await oneToken(probing, other, `${id}-reclaim`, text);
+  return role === 'prefill' || status === 200;
+}
+
+async function prefill(probing: Probing, engine: Engine, id: string): Promise<Buffer | null> {
+  const { connector } = probing;
+  const { status, body } = await oneToken(probing, engine, `${id}-prefill`, connector.question);
+  const value = status === 200 ? parse(body) : null;
+  if (value === null) return null;
+  const reading = connector.take(body, value);
+  return reading.kind === 'handoff' ? reading.text : null;
+}
+
+function oneToken(
+  probing: Probing,
+  engine: Engine,
+  id: string,
+  transfer: string | null,
+): Promise<SmallAnswer> {
+  const { config, transport } = probing;
+  const params = transfer === null ? '' : `,"kv_transfer_params":${transfer}`;
+  const body = `{"model":${JSON.stringify(config.model)},"prompt":"ping","max_tokens":1,"ignore_eos":true${params}}`;
+  const headers = { ...headersFor(config), 'content-type': 'application/json', 'x-request-id': id };
+  const question = { method: 'POST', path: '/v1/completions', headers, body: Buffer.from(body) } as const;
+  return ask(transport, engine, question, config.engine.healthTimeoutS);
+}
+
+function headersFor({ engine }: FleetConfig): Record<string, string> {
+  return engine.apiKey === null ? {} : { authorization: `Bearer ${engine.apiKey}` };
+}
+
+function parse(body: Buffer): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(body.toString('utf8'));
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,41 @@
+/** Who may see the private pages. */
+import type { IncomingMessage } from 'node:http';
+import { ConfigError } from '../errors';
+import { checkFunction, checkOptions } from '../options';
+import type { InspectionOptions, InspectionPage } from './options';
+
+/** Pages that may be made public. Changing requests may not. */
+const PUBLIC_PAGES: readonly InspectionPage[] = ['state'];
+
+/** Whether a request may see a page. */
+export type Visibility = (page: InspectionPage | 'engines', req: IncomingMessage) => boolean;
+
+/** @throws {ConfigError} for bad options. */
+export function visibility(options: InspectionOptions | false | undefined): Visibility {
+  if (options === false) return () => false;
+  const given = checkOptions<InspectionOptions>('inspection', options, ['public', 'guard']);
+  const open: readonly string[] = given.public ?? [];
+  for (const page of open) {
+    if (!(PUBLIC_PAGES as readonly string[]).includes(page)) {
+      throw new ConfigError(`inspection: public may list ${PUBLIC_PAGES.join(', ')}`);
+    }
+  }
+  const guard = given.guard === undefined ? isLocal : checkFunction('inspection: guard', given.guard);
+  return (page, req) => open.includes(page) || guard(req) === true;
+}
+
+const FORWARDING = [
+  'forwarded',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-real-ip',
+  'via',
+];
+
+/** A connection of this machine that no proxy has passed on. */
+function isLocal({ socket, headers }: IncomingMessage): boolean {
+  const address = socket.remoteAddress ?? '';
+  const loopback = address === '::1' || address.startsWith('127.') || address.startsWith('::ffff:127.');
+  return loopback && !FORWARDING.some((name) => headers[name] !== undefined);
+}
