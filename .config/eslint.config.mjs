@@ -4,7 +4,9 @@ import tseslint from 'typescript-eslint';
 export default tseslint.config({
   files: ['**/*.ts'],
   extends: [tseslint.configs.base],
-  languageOptions: { parserOptions: { project: './.config/tsconfig.check.json' } },
+  languageOptions: {
+    parserOptions: { project: './tsconfig.check.json', tsconfigRootDir: import.meta.dirname },
+  },
   rules: {
     '@typescript-eslint/no-floating-promises': 'error',
     '@typescript-eslint/no-misused-promises': 'error',

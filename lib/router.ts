@@ -41,6 +41,8 @@ export interface NarwhalRouter extends NarwhalHandler {
 /** Default journal file, in the working directory. */
 const DEFAULT_JOURNAL = './narwhal-journal.jsonl';
 
+const DEFAULT_CLOSE_TIMEOUT_S = 30;
+
 /**
  * Builds the pipeline: `POST /v1/completions`, `POST /v1/chat/completions`, `GET /v1/models`, `/health`,
  * `/ready` and the private `/narwhal/state`. Every other path goes to the host.
@@ -71,7 +73,8 @@ type Parts = ReturnType<typeof buildParts>;
 function buildParts(given: Partial<NarwhalRouterOptions>) {
   const logger =
     given.logger === undefined ? defaultLogger() : checkLogger('narwhalRouter: logger', given.logger);
-  const closeTimeoutS = checkNumber('narwhalRouter: closeTimeoutS', given.closeTimeoutS ?? 30, { min: 0 });
+  const { closeTimeoutS = DEFAULT_CLOSE_TIMEOUT_S } = given;
+  checkNumber('narwhalRouter: closeTimeoutS', closeTimeoutS, { min: 0 });
   const auth = authOptions(given);
   const { fleet, isOurs } = openFleet(given, logger);
   const { config } = fleet;

@@ -45,9 +45,9 @@ export async function probeInference(probing: Probing, engine: Engine): Promise<
   const consumer = role === 'decode' ? engine : probing.partner('decode');
   if (consumer === null) return true;
   const text = handoff.toString('utf8');
-  const { status } = await oneToken(probing, consumer, `${id}-decode`, text);
-  const other = status === 200 ? null : probing.partner('decode');
-  // The suspect did not take it: a live engine does, so that the producer need not keep it.
+  const { status, refused } = await oneToken(probing, consumer, `${id}-decode`, text);
+  // Surely not taken by the suspect: a live engine takes it, so that the producer need not keep it.
+  const other = refused || status >= 300 ? probing.partner('decode') : null;
   if (other !== null && other !== consumer) await oneToken(probing, other, `${id}-reclaim`, text);
   return role === 'prefill' || status === 200;
 }

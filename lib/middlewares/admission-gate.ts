@@ -77,18 +77,15 @@ export function seatsOf(options: AdmissionGateOptions | undefined, defaults: Sea
     if (idle === undefined) return given.seats;
     throw new ConfigError(`admissionGate: give seats or ${idle}, not both`);
   }
-  const whole = (name: 'maxConnections' | 'queueCapacity', fallback: number, min: number): number =>
-    checkNumber(`admissionGate: ${name}`, given[name] ?? fallback, { min, integer: true });
+  const {
+    maxConnections = defaults.seats,
+    queueCapacity = defaults.queueCapacity,
+    queueTimeoutS = defaults.queueTimeoutS,
+  } = given;
   return new Seats({
-    seats: whole('maxConnections', defaults.seats, 1),
-    queueCapacity: whole('queueCapacity', defaults.queueCapacity, 0),
-    queueTimeoutS: checkNumber(
-      'admissionGate: queueTimeoutS',
-      given.queueTimeoutS ?? defaults.queueTimeoutS,
-      {
-        min: 0,
-      },
-    ),
+    seats: checkNumber('admissionGate: maxConnections', maxConnections, { min: 1, integer: true }),
+    queueCapacity: checkNumber('admissionGate: queueCapacity', queueCapacity, { min: 0, integer: true }),
+    queueTimeoutS: checkNumber('admissionGate: queueTimeoutS', queueTimeoutS, { min: 0 }),
   });
 }
 

@@ -40,10 +40,8 @@ export function bodyGuard<T extends BodyGuardOptions>(
   check: (checked: Checked) => NarwhalError | null,
 ): NarwhalHandler {
   const given = checkOptions(name, options, keys) as BodyGuardOptions;
-  const maxBytes = checkNumber(`${name}: maxBytes`, given.maxBytes ?? DEFAULT_MAX_BYTES, {
-    min: 1,
-    integer: true,
-  });
+  const { maxBytes = DEFAULT_MAX_BYTES } = given;
+  checkNumber(`${name}: maxBytes`, maxBytes, { min: 1, integer: true });
   const onError = checkOnError(name, given.onError);
   return function guard(req, res, next) {
     const context = enter(req, res);
@@ -70,7 +68,8 @@ export function bodyGuard<T extends BodyGuardOptions>(
 export function bodyOf(req: IncomingMessage, context: RequestContext, maxBytes: number): Promise<ParsedBody> {
   context.reading ??= readBody(req, { maxBytes }).then((body) => {
     context.body = body;
-    (req as { body?: unknown }).body = body.value;
+    // `_body` keeps a parser of Express 4 that is mounted behind us from reading once more.
+    Object.assign(req, { body: body.value, _body: true });
     return body;
   });
   return context.reading;

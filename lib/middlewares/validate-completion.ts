@@ -30,7 +30,7 @@ const KEYS = [...BODY_GUARD_KEYS, 'route', 'requireInput'] as const;
 export function validateCompletion(options?: ValidateCompletionOptions): NarwhalHandler {
   const checks = createBodyChecks();
   const route = options?.route === undefined ? null : checkRoute(options.route);
-  const requireInput = options?.requireInput ?? true;
+  const requireInput = options?.requireInput === undefined ? true : options.requireInput;
   if (typeof requireInput !== 'boolean') {
     throw new ConfigError('validateCompletion: requireInput must be a boolean');
   }

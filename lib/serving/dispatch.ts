@@ -20,6 +20,7 @@ import type { Presence } from './presence';
 import type { Reclaimer } from './reclaim';
 import type { ServingRecord } from './record';
 import { backoffMs, isTransient, type RetryBudget } from './retry';
+import { type WholeAnswer, WholeLeg } from './whole-leg';
 
 /** What is the same for every request of one fleet. */
 export interface Serving {
@@ -54,13 +55,21 @@ export interface Job {
   readonly oneLeg?: boolean;
 }
 
+/** Takes the one JSON document of a leg that does not stream. */
+export interface WholeConsumer {
+  take(answer: WholeAnswer): void;
+}
+
+/** Where the answer of the last leg goes. */
+export type AnswerConsumer = StreamConsumer | WholeConsumer;
+
 /**
  * Serves a job: attempts until one is good, until the client has seen output, or until nothing may be
  * tried any more.
  *
  * @throws {EngineFault | NarwhalError | ClientGoneError} the last fault.
  */
-export async function serve(serving: Serving, job: Job, consumer: StreamConsumer): Promise<void> {
+export async function serve(serving: Serving, job: Job, consumer: AnswerConsumer): Promise<void> {
   const { fleet, retries, random } = serving;
   const limits = fleet.config.serving;
   const excluded = new Set<Engine>();
@@ -72,7 +81,7 @@ export async function serve(serving: Serving, job: Job, consumer: StreamConsumer
       retries.replenish();
       return;
     } catch (error) {
-      noteFailure(job.record, attempt, error);
+      noteFailure(job.record, attempt, error, limits.maxAttempts);
       lastFault = error as Error;
       const over = attempt >= limits.maxAttempts || job.answer.hasOutput;
       if (over || !isTransient(error)) throw error;
@@ -101,7 +110,7 @@ class Attempt {
     this.#lastFault = lastFault;
   }
 
-  async run(consumer: StreamConsumer): Promise<void> {
+  async run(consumer: AnswerConsumer): Promise<void> {
     const { presence, deadline, oneLeg } = this.#job;
     presence.check();
     if (performance.now() >= deadline) throw requestExpired();
@@ -111,12 +120,12 @@ class Attempt {
     else await this.#split(consumer);
   }
 
-  async #single(consumer: StreamConsumer): Promise<void> {
+  async #single(consumer: AnswerConsumer): Promise<void> {
     const seat = this.#place('single');
     await this.#decode(seat, null, consumer);
   }
 
-  async #split(consumer: StreamConsumer): Promise<void> {
+  async #split(consumer: AnswerConsumer): Promise<void> {
     const { fleet, writer } = this.#serving;
     const { record, body, part, presence } = this.#job;
     const seat = this.#place('prefill');
@@ -150,33 +159,44 @@ class Attempt {
     await this.#decode(decodeSeat, handoff, consumer);
   }
 
-  async #decode(seat: Seat, handoff: Handoff | null, consumer: StreamConsumer): Promise<void> {
+  async #decode(seat: Seat, handoff: Handoff | null, consumer: AnswerConsumer): Promise<void> {
     const { writer, fleet } = this.#serving;
     const { record, body, part, route } = this.#job;
     const { engine } = seat;
     record.phase = 'decode';
     record.decodeAttempts += 1;
     record.decodeIid = this.#firstPart(record.decodeIid, engine.iid);
-    const text = writer.decode(body, handoff?.text ?? null, part?.prompt);
-    const leg = new DecodeLeg(this.#order('decode', engine, text), route, consumer);
+    const leg =
+      'take' in consumer
+        ? new WholeLeg(this.#order('decode', engine, writer.whole(body)))
+        : new DecodeLeg(
+            this.#order('decode', engine, writer.decode(body, handoff?.text ?? null, part?.prompt)),
+            route,
+            consumer,
+          );
     try {
-      await leg.start();
+      const answer = await leg.start();
+      if ('take' in consumer && answer !== undefined) consumer.take(answer);
       fleet.health.succeeded(engine);
     } catch (error) {
       this.#blame(error, engine, leg.hasBegun, handoff?.producer);
       throw error;
     } finally {
       seat.release();
-      if (handoff !== null) {
-        if (leg.isAccepted) this.#claim(handoff);
-        else this.#strand(handoff, engine);
-      }
+      if (handoff !== null) this.#settle(handoff, leg.fate, engine);
     }
   }
 
-  #claim(handoff: Handoff): void {
-    handoff.settle('claimed');
-    this.#job.record.noteHandoff('claimed');
+  /** Decides who owns a handoff after its decode leg. */
+  #settle(handoff: Handoff, fate: DecodeLeg['fate'], engine: Engine): void {
+    if (fate === 'unsent' || fate === 'refused') {
+      this.#strand(handoff, engine);
+      return;
+    }
+    // One that may have been taken is not offered again: its blocks can be another request's by now.
+    const end = fate === 'taken' ? 'claimed' : 'leased';
+    handoff.settle(end);
+    this.#job.record.noteHandoff(end);
   }
 
   /** Nobody took the handoff: it is reclaimed, while the request goes its own way. */
@@ -241,8 +261,9 @@ function checkAge({ connector, config }: Fleet, handoff: Handoff, seat: Seat): v
 /** Most characters of a failure's text that the journal keeps. */
 const MAX_TEXT = 240;
 
-function noteFailure(record: ServingRecord, attempt: number, error: unknown): void {
-  if (!(error instanceof EngineFault)) return;
+/** The parts of a list fail on their own: the row keeps the first `most` of all. */
+function noteFailure(record: ServingRecord, attempt: number, error: unknown, most: number): void {
+  if (!(error instanceof EngineFault) || record.failures.length >= most) return;
   const { leg, iid, status } = error;
   const { reason } = error.toClient();
   record.failures.push({ attempt, leg, iid, reason, status, message: error.message.slice(0, MAX_TEXT) });

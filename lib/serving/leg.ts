@@ -46,6 +46,7 @@ export abstract class Leg<T> implements CallSink {
   #settled = false;
   #wasSent = false;
   #hasBegun = false;
+  #isLost = false;
 
   constructor(order: LegOrder) {
     this.order = order;
@@ -73,9 +74,14 @@ export abstract class Leg<T> implements CallSink {
     return this.order.fleet.config.engine;
   }
 
-  /** The engine has the request: it was sent, and not answered with an error. */
-  get isAccepted(): boolean {
-    return this.#wasSent && this.#errorStatus === null;
+  /**
+   * What the engine made of the request. `lost`: the connection broke before any answer, so that nobody
+   * can say whether it was taken.
+   */
+  get fate(): 'unsent' | 'refused' | 'lost' | 'taken' {
+    if (this.#errorStatus !== null) return 'refused';
+    if (!this.#wasSent) return 'unsent';
+    return this.#isLost && !this.#hasBegun ? 'lost' : 'taken';
   }
 
   /** The head of a 200 has come. */
@@ -127,6 +133,7 @@ export abstract class Leg<T> implements CallSink {
   fail(error: TransportError | EngineFault | NarwhalError | ClientGoneError): void {
     if (this.#settled) return;
     if ('failure' in error) {
+      this.#isLost = true;
       if (this.#errorStatus === null) this.#settle(this.#transportFault(error), undefined);
       else this.#endWithError();
     } else {

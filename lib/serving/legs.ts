@@ -11,6 +11,7 @@ type Edits = ReadonlyMap<string, string | Buffer | null>;
 export class LegWriter {
   readonly #prefill: Edits;
   readonly #decode: Edits;
+  readonly #whole: Edits;
   readonly #loosened: readonly string[];
   readonly #askUsage: readonly string[];
   readonly #handoffFields: readonly string[];
@@ -25,6 +26,11 @@ export class LegWriter {
     );
     this.#decode = editsOf(
       fields.map(({ field, decode }) => [field, decode]),
+      modelText,
+      null,
+    );
+    this.#whole = editsOf(
+      fields.filter(({ decode }) => decode.kind !== 'set').map(({ field, decode }) => [field, decode]),
       modelText,
       null,
     );
@@ -61,6 +67,11 @@ export class LegWriter {
     for (const field of this.#handoffFields) edits.set(field, handoff);
     if (prompt !== undefined) edits.set('prompt', prompt);
     return splice(bytes, members, edits);
+  }
+
+  /** The body of a leg that is the whole request: the client's, answered as JSON as the client asked. */
+  whole({ bytes, members }: ParsedBody): Buffer {
+    return splice(bytes, members, this.#whole);
   }
 
   /** The body of a reclaim leg: one token with the handoff, so that a decode engine takes it and lets go. */

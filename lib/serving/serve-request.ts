@@ -18,6 +18,7 @@ import { Reclaimer } from './reclaim';
 import type { ServingRecord } from './record';
 import { Relay } from './relay';
 import { RetryBudget } from './retry';
+import { noteUsage } from './usage';
 
 /** What serving takes over from the middlewares. */
 export interface AdmittedRequest {
@@ -81,6 +82,7 @@ export async function serveRequest(serving: Serving, request: AdmittedRequest): 
   try {
     if (plan.kind === 'list') await serveList(serving, job, plan.prompts);
     else if (body.value['stream'] === true) await serveStream(serving, job);
+    else if (plan.kind === 'single-leg') await servePlain(serving, job);
     else await serveWhole(serving, job);
   } catch (error) {
     const known = toClient(error);
@@ -103,6 +105,26 @@ async function serveWhole(serving: Serving, job: Job): Promise<void> {
   const assembly = new Assembly(job.route, maxResponseBytes, job.record);
   await serve(serving, job, assembly);
   job.answer.json(200, assembly.finish());
+}
+
+/** One leg, one JSON document: the engine's bytes are the client's. */
+async function servePlain(serving: Serving, job: Job): Promise<void> {
+  const { record, answer } = job;
+  let bytes: Buffer | null = null;
+  await serve(serving, job, {
+    take({ bytes: document, value }) {
+      bytes = document;
+      record.firstOutputAt = performance.now();
+      record.lastOutputAt = record.firstOutputAt;
+      const { usage, choices } = value;
+      if (typeof usage === 'object' && usage !== null) noteUsage(record, usage);
+      const reason = Array.isArray(choices)
+        ? (choices[0] as { finish_reason?: unknown })?.finish_reason
+        : null;
+      record.finishReason = typeof reason === 'string' ? reason : null;
+    },
+  });
+  if (bytes !== null) answer.json(200, bytes);
 }
 
 /** Comments for a stream that has had no output for `heartbeat_s`; they stop at the first output. */
