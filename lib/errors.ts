@@ -63,7 +63,7 @@ export class NarwhalError extends Error {
   constructor(outcome: OutcomeName, message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     const row: OutcomeRow = OUTCOMES[outcome];
-    if (row === undefined) throw new TypeError(`unregistered outcome: ${String(outcome)}`);
+    if (!Object.hasOwn(OUTCOMES, outcome)) throw new TypeError(`unregistered outcome: ${String(outcome)}`);
     this.outcome = outcome;
     this.status = statusOf(row, details);
     this.type = wordOf(row, row.type, details, details.upstream?.type);

@@ -31,3 +31,4 @@ export { type ValidateCompletionOptions, validateCompletion } from './middleware
 export type { Terminal } from './outcomes';
 export { type NarwhalRouter, narwhalRouter } from './router';
 export type { NarwhalRouterOptions } from './router-options';
+export { createServer, type ExpressApp } from './server';

@@ -25,7 +25,7 @@ import { keepRawBody } from './request/read-body';
 import { routeOf } from './request/route';
 import { checkMiddlewareOptions, type NarwhalRouterOptions, ROUTER_KEYS } from './router-options';
 import { createServing } from './serving/serve-request';
-import { Shutdown } from './serving/shutdown';
+import { Shutdown, shuttingDown } from './serving/shutdown';
 
 /** The router: mount it with `app.use()`, under any path. */
 export interface NarwhalRouter extends NarwhalHandler {
@@ -76,7 +76,27 @@ function buildParts(given: Partial<NarwhalRouterOptions>) {
   const { closeTimeoutS = DEFAULT_CLOSE_TIMEOUT_S } = given;
   checkNumber('narwhalRouter: closeTimeoutS', closeTimeoutS, { min: 0 });
   const auth = authOptions(given);
-  const { fleet, isOurs } = openFleet(given, logger);
+  const opened = openFleet(given, logger);
+  try {
+    return assemble(given, { ...opened, logger, closeTimeoutS, auth });
+  } catch (error) {
+    // Its engines are watched from the start: with a bad option nobody would end that.
+    if (opened.isOurs) void opened.fleet.close();
+    throw error;
+  }
+}
+
+/** What the parts are made of, beside the options. */
+interface Basis {
+  readonly fleet: Fleet;
+  readonly isOurs: boolean;
+  readonly logger: Logger;
+  readonly closeTimeoutS: number;
+  readonly auth: ReturnType<typeof authOptions>;
+}
+
+function assemble(given: Partial<NarwhalRouterOptions>, basis: Basis) {
+  const { fleet, isOurs, logger, closeTimeoutS, auth } = basis;
   const { config } = fleet;
   const seats = seatsOf(given.admissionGate || undefined, {
     seats: config.serving.maxConnections,
@@ -88,12 +108,6 @@ function buildParts(given: Partial<NarwhalRouterOptions>) {
   if (given.dispatchEngine !== false) {
     chain.push(dispatchTo(serving, logger, checkDispatchOptions(given.dispatchEngine)));
   }
-  // Opened last: nothing is left open when an option is bad.
-  const journal = createJournal(given.journal === undefined ? DEFAULT_JOURNAL : given.journal, logger);
-  const shutdown = new Shutdown(serving.active, closeTimeoutS, async () => {
-    await journal.close();
-    if (isOurs) await fleet.close();
-  });
   const inspected = {
     fleet,
     startedAt: Math.floor(Date.now() / 1000),
@@ -103,6 +117,17 @@ function buildParts(given: Partial<NarwhalRouterOptions>) {
     identify: auth === false ? null : identifier(auth),
     options: given.inspection,
     state: () => fleetState(fleet, serving, seats, journal, shutdown),
+  });
+  // Opened last: nothing is left open when an option is bad.
+  const journal = createJournal(given.journal === undefined ? DEFAULT_JOURNAL : given.journal, logger);
+  const shutdown = new Shutdown({
+    active: serving.active,
+    timeoutS: closeTimeoutS,
+    abandon: () => serving.reclaimer.stop(),
+    async release() {
+      await journal.close();
+      if (isOurs) await fleet.close();
+    },
   });
   return { fleet, serving, seats, journal, shutdown, chain, inspection, record: journalRecord({ journal }) };
 }
@@ -168,7 +193,10 @@ function completionRoutes({ chain, record, shutdown }: Parts): NarwhalHandler {
     }
     record(req, res, () => {
       const context = openContext(req);
-      const leave = shutdown.enter(res);
+      const leave = shutdown.enter(res, (error) => {
+        res.setHeader('connection', 'close');
+        refuse(context, res, next, error, 'answer');
+      });
       res.once('close', () => context.whenIdle(leave));
       const refusal = refusalAtTheDoor(req, res, shutdown);
       if (refusal === null) runChain(chain, req, res, next);
@@ -187,7 +215,7 @@ function refusalAtTheDoor(
   }
   if (!shutdown.isClosing) return null;
   res.setHeader('connection', 'close');
-  return new NarwhalError('shuttingDown', 'the gateway is shutting down', { retryAfterS: 1 });
+  return shuttingDown();
 }
 
 /** Runs the middlewares one after another; a throw in any of them is a 500 in the envelope. */

@@ -6,7 +6,8 @@ describe('RowQueue', () => {
     const queue = new RowQueue();
     for (const row of ['abc', '\u00e9\u00e9', 'd']) queue.push(row);
     expect(queue.take(8, false, 100)).toEqual(['abc']);
-    expect(queue.take(9, false, 100)).toEqual(['\u00e9\u00e9', 'd'].slice(0, 2));
+    expect(queue.take(6, false, 100)).toEqual(['\u00e9\u00e9']);
+    expect(queue.take(2, false, 100)).toEqual(['d']);
     expect(queue.length).toBe(0);
     expect(queue.size).toBe(0);
   });
@@ -18,6 +19,13 @@ describe('RowQueue', () => {
     expect(queue.take(3, false, 100)).toEqual([]);
     expect(queue.take(3, true, 100)).toEqual(['a long row']);
     expect(queue.take(3, true, 100)).toEqual(['b']);
+  });
+
+  it('takes no further row once it has enough, also where room has no end', () => {
+    const queue = new RowQueue();
+    for (const row of ['abcd', 'efgh', 'i']) queue.push(row);
+    expect(queue.take(Number.POSITIVE_INFINITY, false, 6)).toEqual(['abcd', 'efgh']);
+    expect(queue.take(Number.POSITIVE_INFINITY, false, 6)).toEqual(['i']);
   });
 
   it('keeps a first row that stands on file in part, and the newest, whatever is dropped', () => {

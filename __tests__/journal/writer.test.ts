@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { appendFileSync, mkdirSync, readFileSync, watch, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigError } from '../../lib/errors';
 import { JournalWriter, type JournalWriterOptions } from '../../lib/journal/writer';
@@ -139,6 +139,14 @@ describe('JournalWriter', () => {
     await writer.close();
     expect([writer.written, writer.lost]).toEqual([12_000, 0]);
     expect(journal.rows().map(({ n }) => n)).toEqual(numbers(12_000));
+  });
+
+  it('writes to what is no plain file, and never rotates it', async () => {
+    const writer = open({ path: '/dev/null', maxBytes: 10 });
+    for (const n of numbers(20)) writer.write(row(n));
+    await writer.close();
+    expect([writer.written, writer.lost]).toEqual([20, 0]);
+    expect(existsSync('/dev/null.1')).toBe(false);
   });
 
   it('refuses plain mistakes of configuration at once', () => {

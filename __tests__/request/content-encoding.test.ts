@@ -20,9 +20,10 @@ let server: TestServer;
 let left: string[];
 
 beforeAll(async () => {
-  server = await listen(async (req, res) => {
-    const outcome = await answer(req, res, LIMIT);
-    left = outcome.left();
+  server = await listen((req, res) => {
+    void answer(req, res, LIMIT).then((outcome) => {
+      left = outcome.left();
+    });
   });
 });
 

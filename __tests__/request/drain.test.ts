@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { type DrainLimits, drain } from '../../lib/request/drain';
-import { connect, listen, type TestServer } from './upload';
+import { closed, connect, listen, type TestServer } from './upload';
 
 const WIDE: DrainLimits = { maxBytes: 1_000_000, maxMs: 60_000 };
 
@@ -30,11 +30,6 @@ async function start(announced: number) {
   socket.write(`POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${announced}\r\n\r\n`);
   await once(socket, 'data');
   return socket;
-}
-
-/** Resolves when the server knows that the connection is closed. */
-async function gone(req: IncomingMessage): Promise<void> {
-  if (!req.socket.closed) await new Promise((resolve) => req.socket.once('close', resolve));
 }
 
 /** Node itself adds a listener for the end of a request whose answer is out before. */
@@ -68,21 +63,21 @@ describe('drain', () => {
     limits = { ...WIDE, maxBytes: 1000 };
     const socket = await start(100_000);
     socket.write('x'.repeat(1001));
-    await gone(requests[0]!);
+    await closed(requests[0]!.socket);
     expectNoListeners(requests[0]!);
   });
 
   it('cuts the connection of an upload that never ends', async () => {
     limits = { ...WIDE, maxMs: 20 };
     await start(100_000);
-    await gone(requests[0]!);
+    await closed(requests[0]!.socket);
     expectNoListeners(requests[0]!);
   });
 
   it('takes it in silence when the client leaves', async () => {
     const socket = await start(100_000);
     socket.destroy();
-    await gone(requests[0]!);
+    await closed(requests[0]!.socket);
     expectNoListeners(requests[0]!);
   });
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { bodyFromValue, parseBody } from '../../lib/request/parse-body';
+import { objectText, pieces, space } from '../json/json-text';
 import { refusal } from './failure';
-import { objectText, pieces, space } from './json-text';
 
 const SURROGATES = 'the request body must not contain unpaired surrogate escapes';
 const NOT_JSON = 'the request body is not valid JSON';

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import http, { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import net, { type AddressInfo } from 'node:net';
+import type { Readable } from 'node:stream';
 import { isNarwhalError } from '../../lib/errors';
 import { type BodyRequest, readBody } from '../../lib/request/read-body';
 
@@ -101,4 +102,71 @@ export async function connect(port: number): Promise<net.Socket> {
   await once(socket, 'connect');
   socket.on('error', () => undefined);
   return socket;
+}
+
+/** Waits as a bystander would: `once` would listen for errors, too, and so change what happens. */
+export async function closed(stream: Readable): Promise<void> {
+  if (!stream.closed) await new Promise((resolve) => stream.once('close', resolve));
+}
+
+/** A body of exactly this many bytes. */
+export function bodyOf(size: number): string {
+  return `{"prompt":"${'x'.repeat(size - 13)}"}`;
+}
+
+/** What a refusal says. */
+export function message(text: string): string {
+  return (JSON.parse(text) as { error: { message: string } }).error.message;
+}
+
+/** A fresh server for each test of the file, and what came of its requests. */
+class Uploads {
+  /** One entry per request, in order of arrival. */
+  readonly outcomes: Promise<Outcome>[] = [];
+  /** What the host does before us. */
+  before: (req: IncomingMessage) => unknown = () => undefined;
+  port = 0;
+  private arrived: () => void = () => undefined;
+  private server: TestServer | null = null;
+
+  constructor(public maxBytes: number) {}
+
+  async start(): Promise<void> {
+    this.server = await listen((req, res) => {
+      this.outcomes.push(this.serve(req, res));
+      this.arrived();
+    });
+    this.port = this.server.port;
+  }
+
+  async stop(): Promise<void> {
+    await this.server?.close();
+  }
+
+  /** What came of one request, which may still have to arrive. */
+  async outcome(at = 0): Promise<Outcome> {
+    while (this.outcomes.length <= at) {
+      await new Promise<void>((resolve) => {
+        this.arrived = resolve;
+      });
+    }
+    return this.outcomes[at]!;
+  }
+
+  private async serve(req: IncomingMessage, res: ServerResponse): Promise<Outcome> {
+    await this.before(req);
+    return answer(req, res, this.maxBytes);
+  }
+}
+
+export function useUploads(maxBytes: number): Uploads {
+  const uploads = new Uploads(maxBytes);
+  beforeEach(async () => {
+    uploads.outcomes.length = 0;
+    uploads.before = () => undefined;
+    uploads.maxBytes = maxBytes;
+    await uploads.start();
+  });
+  afterEach(() => uploads.stop());
+  return uploads;
 }

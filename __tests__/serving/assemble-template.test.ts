@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { isStringBody } from '../../lib/serving/raw-json';
+import { isStringBody } from '../../lib/json/raw-json';
 import { assembler, assembleText, chat, text } from './assemble-helpers';
 
 type Event = string | Buffer;

@@ -171,20 +171,21 @@ describe('breaches', () => {
 });
 
 describe('breaches of a fleet of its own', () => {
+  let fleet: StubFleet | undefined;
+  afterEach(() => fleet?.close());
+
   it('a handoff that is older than its lease', async () => {
-    const fleet = await startStubFleet({ leaseS: 0 });
+    fleet = await startStubFleet({ leaseS: 0 });
     const handoff = await handoffOf(fleet);
     await post(fleet.engine('d0'), CHAT, decodeBody(BODY, handoff));
     expect(names(fleet)).toEqual(['handoff-expired']);
     expect(fleet.ledger).toMatchObject({ expired: 1, claimed: 0, open: [] });
-    await fleet.close();
   });
 
   it('are not noted by a check that is switched off', async () => {
-    const fleet = await startStubFleet({ lenient: ['header', 'decode-without-handoff'] });
+    fleet = await startStubFleet({ lenient: ['header', 'decode-without-handoff'] });
     await post(fleet.engine('d0'), `${CHAT}?a=1`, BODY, { headers: { cookie: 'a' } });
     expect(names(fleet)).toEqual(['query']);
-    await fleet.close();
   });
 
   it('need a check that exists', async () => {

@@ -1,5 +1,5 @@
-import { Agent } from 'node:http';
-import { type StubFleet, startStubFleet, toJson } from '../../lib/testing/index';
+import { Agent, request } from 'node:http';
+import { type StubFleet, type StubFleetOptions, startStubFleet, toJson } from '../../lib/testing/index';
 import { CHAT, COMPLETIONS, decodeBody, MESSAGES, PREFILL, parseSse, post, send } from './client';
 
 const TOOLS = [{ type: 'function', function: { name: 'find', parameters: {} } }];
@@ -101,8 +101,19 @@ describe('the default generation', () => {
 });
 
 describe('a fleet', () => {
+  const started: StubFleet[] = [];
+  const start = async (options: StubFleetOptions = {}): Promise<StubFleet> => {
+    const fleet = await startStubFleet(options);
+    started.push(fleet);
+    return fleet;
+  };
+  // A fleet that a failed test leaves behind would keep the process alive.
+  afterEach(async () => {
+    await Promise.all(started.splice(0).map((fleet) => fleet.close()));
+  });
+
   it('names its engines and writes a fleet object', async () => {
-    const fleet = await startStubFleet({ prefill: 2, decode: 1, both: 1, model: 'm1', prefix: '/a/b' });
+    const fleet = await start({ prefill: 2, decode: 1, both: 1, model: 'm1', prefix: '/a/b' });
     const iids = fleet.engines.map((engine) => [engine.iid, engine.role]);
     expect(iids).toEqual([
       ['p0', 'prefill'],
@@ -126,7 +137,7 @@ describe('a fleet', () => {
   });
 
   it('serves the small endpoints, under its prefix only', async () => {
-    const fleet = await startStubFleet({ prefill: 0, prefix: '/a', maxModelLen: 77 });
+    const fleet = await start({ prefill: 0, prefix: '/a', maxModelLen: 77 });
     const { url } = fleet.engine('d0');
     const get = (path: string): Promise<{ status: number; text: string }> =>
       send(url + path, { method: 'GET' });
@@ -148,11 +159,10 @@ describe('a fleet', () => {
       'tokenize',
       'other',
     ]);
-    await fleet.close();
   });
 
   it('says nothing of keep-alive, and keeps the connection', async () => {
-    const fleet = await startStubFleet({ prefill: 0, decode: 0, both: 1 });
+    const fleet = await start({ prefill: 0, decode: 0, both: 1 });
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     for (let at = 0; at < 3; at += 1) {
       const reply = await post(fleet.engine('b0'), CHAT, { messages: MESSAGES }, { agent });
@@ -161,22 +171,20 @@ describe('a fleet', () => {
     }
     expect(fleet.engine('b0').openSockets).toBe(1);
     agent.destroy();
-    await fleet.close();
   });
 
   it('closes idle connections after the time it was told', async () => {
-    const fleet = await startStubFleet({ prefill: 0, decode: 0, both: 1 });
+    const fleet = await start({ prefill: 0, decode: 0, both: 1 });
     const engine = fleet.engine('b0');
     engine.setKeepAlive(5);
     const agent = new Agent({ keepAlive: true });
     await post(engine, CHAT, { messages: MESSAGES }, { agent });
     while (engine.openSockets > 0) await new Promise((resolve) => setTimeout(resolve, 5));
     agent.destroy();
-    await fleet.close();
   });
 
   it('stops an engine and starts it again as another process', async () => {
-    const fleet = await startStubFleet();
+    const fleet = await start();
     const p0 = fleet.engine('p0');
     const { url, engineId } = p0;
     fleet.engine('p0').script = { hang: true };
@@ -191,14 +199,13 @@ describe('a fleet', () => {
     expect([p0.url, p0.engineId === engineId]).toEqual([url, false]);
     await post(p0, CHAT, { messages: MESSAGES, ...PREFILL });
     expect(fleet.ledger.open[0]?.text).toContain(p0.engineId);
-    await fleet.close();
   });
 
   it.each([
     ['fail', 'InternalServerError'],
     ['recompute', 'nonce-abc7'],
   ] as const)('lets a decode leg %s whose producer went down', async (deadProducer, text) => {
-    const fleet = await startStubFleet({ deadProducer });
+    const fleet = await start({ deadProducer });
     await post(fleet.engine('p0'), CHAT, { messages: MESSAGES, ...PREFILL });
     const [handoff] = fleet.ledger.open;
     await fleet.engine('p0').stop();
@@ -206,11 +213,10 @@ describe('a fleet', () => {
     expect(reply.status).toBe(200);
     expect(reply.text).toContain(text);
     expect(parseSse(reply.text).at(-1)).toBe('[DONE]');
-    await fleet.close();
   });
 
   it('forgets', async () => {
-    const fleet = await startStubFleet();
+    const fleet = await start();
     const headers = { 'x-request-id': 'one' };
     for (let at = 0; at < 2; at += 1) {
       await post(fleet.engine('p0'), CHAT, { messages: MESSAGES, ...PREFILL }, { headers });
@@ -218,19 +224,16 @@ describe('a fleet', () => {
       expect([fleet.calls.length, fleet.engine('p0').calls.length, fleet.ledger.produced]).toEqual([1, 1, 1]);
       fleet.reset();
     }
-    await fleet.close();
   });
 
   it('listens on IPv6', async () => {
-    const fleet = await startStubFleet({ host: '::1', prefill: 0, decode: 0, both: 1 });
+    const fleet = await start({ host: '::1', prefill: 0, decode: 0, both: 1 });
     expect(fleet.engine('b0').url).toMatch(/^http:\/\/\[::1\]:\d+$/);
     expect((await post(fleet.engine('b0'), CHAT, { messages: MESSAGES })).status).toBe(200);
-    await fleet.close();
   });
 
   it('notes a peer that left while it sent its body', async () => {
-    const fleet = await startStubFleet();
-    const { request } = jest.requireActual<typeof import('node:http')>('node:http');
+    const fleet = await start();
     const headers = { 'content-type': 'application/json', 'content-length': '1000' };
     const req = request(fleet.engine('p0').url + CHAT, { method: 'POST', headers, agent: false });
     req.on('error', () => undefined);
@@ -239,6 +242,5 @@ describe('a fleet', () => {
     req.destroy();
     while (fleet.calls.length === 0) await new Promise(setImmediate);
     expect(fleet.calls[0]).toMatchObject({ closedEarly: true, status: null });
-    await fleet.close();
   });
 });

@@ -160,8 +160,8 @@ describe('log probabilities', () => {
     const generation = { content: ['ab', 'c', 'd'] };
     const pieces = frames(generation, request)
       .flatMap((frame) => frame['choices'] as { logprobs: Record<string, unknown[]> | null }[])
-      .flatMap((choice) => choice.logprobs ?? []);
-    const join = (name: string): unknown[] => pieces.flatMap((piece) => piece[name]!);
+      .map((choice) => choice.logprobs ?? {});
+    const join = (name: string): unknown[] => pieces.flatMap((piece) => piece[name] ?? []);
     expect(join('text_offset')).toEqual([0, 2, 3]);
     const names = ['text_offset', 'token_logprobs', 'tokens', 'top_logprobs'];
     const whole = Object.fromEntries(names.map((name) => [name, join(name)]));

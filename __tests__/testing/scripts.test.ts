@@ -1,3 +1,4 @@
+import { request } from 'node:http';
 import { type StubFleet, type StubScript, startStubFleet } from '../../lib/testing/index';
 import { CHAT, COMPLETIONS, decodeBody, MESSAGES, PREFILL, parseSse, post, type Reply, send } from './client';
 
@@ -184,7 +185,6 @@ describe('scripts', () => {
     const { length } = await new Promise<{ length: number }>((resolve) => {
       const agent = false;
       const headers = { 'content-type': 'application/json', 'x-request-id': 'endless' };
-      const { request } = jest.requireActual<typeof import('node:http')>('node:http');
       const req = request(fleet.engine('b0').url + COMPLETIONS, { method: 'POST', headers, agent }, (res) => {
         let length = 0;
         const waitUntilFull = (): void => {

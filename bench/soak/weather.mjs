@@ -23,12 +23,20 @@ const FAULTS = [
   (random) => ({ leg: 'decode', cutBytes: 1 + random.below(64) }),
 ];
 
+/**
+ * An engine that died is away for at least this long, ms. No real one is back sooner; one that were could be
+ * sent the same call again, because a reused socket that breaks within 500 ms counts as stale.
+ */
+const MIN_AWAY_MS = 600;
+
 /** Changes the weather until stopped. */
 export class Weather {
   #fleet;
   #random;
   #timer = null;
   #moves = Promise.resolve();
+  /** When each stopped engine went away. */
+  #away = new Map();
 
   constructor(fleet, random) {
     this.#fleet = fleet;
@@ -47,7 +55,7 @@ export class Weather {
     await this.#moves;
     for (const engine of this.#fleet.engines) {
       engine.script = undefined;
-      if (!engine.running) await engine.start();
+      await this.#comeBack(engine);
     }
   }
 
@@ -55,16 +63,27 @@ export class Weather {
     const random = this.#random;
     const engine = random.pick(this.#fleet.engines);
     if (!engine.running) {
-      await engine.start();
+      if (this.#awayFor(engine) >= MIN_AWAY_MS) await engine.start();
       return;
     }
     engine.script = undefined;
     const roll = random.next();
     if (roll < 0.1) {
       await engine.stop();
-      if (random.chance(0.5)) await engine.start();
+      this.#away.set(engine, performance.now());
     } else if (roll < 0.6) {
       engine.script = random.pick(FAULTS)(random);
     }
+  }
+
+  async #comeBack(engine) {
+    if (engine.running) return;
+    const left = MIN_AWAY_MS - this.#awayFor(engine);
+    if (left > 0) await new Promise((resolve) => setTimeout(resolve, left));
+    await engine.start();
+  }
+
+  #awayFor(engine) {
+    return performance.now() - this.#away.get(engine);
   }
 }

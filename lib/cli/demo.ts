@@ -12,6 +12,8 @@ const DEFAULT_PORT = 8080;
 /** A running demo. */
 export interface Demo {
   readonly port: number;
+  /** Lines that say where it is and what to do with it. */
+  readonly welcome: readonly string[];
   close(): Promise<void>;
 }
 
@@ -19,18 +21,20 @@ export interface Demo {
  * Starts two prefill and two decode stub engines and a gateway in front of them.
  *
  * @param env `PORT` (default 8080; the next free one is taken where it is in use).
- * @param print takes one line of text.
  */
-export async function startDemo(env: NodeJS.ProcessEnv, print: (line: string) => void): Promise<Demo> {
+export async function startDemo(env: NodeJS.ProcessEnv): Promise<Demo> {
   const fleet = await startStubFleet({ prefill: 2, decode: 2, tokenDelayMs: 30 });
   const router = narwhalRouter({ fleet: fleet.fleetFile(), journal: JOURNAL });
   const app = express().disable('x-powered-by').use(router);
   const server = createServer(app);
   const wanted = Number(env['PORT'] || DEFAULT_PORT);
   const port = await listenFrom(server, wanted);
-  if (wanted !== 0 && port !== wanted) print(`Port ${wanted} is in use; ${port} is free.`);
-  for (const line of welcome(port, fleet.model)) print(line);
-  return { port, close: () => closeAll(server, router, fleet) };
+  const other = wanted !== 0 && port !== wanted ? [`Port ${wanted} is in use; ${port} is free.`] : [];
+  return {
+    port,
+    welcome: [...other, ...welcome(port, fleet.model)],
+    close: () => closeAll(server, router, fleet),
+  };
 }
 
 async function closeAll(server: Server, ...parts: readonly { close(): Promise<void> }[]): Promise<void> {

@@ -30,8 +30,10 @@ async function main([command, ...rest]: readonly string[]): Promise<void> {
   if (command === '--version') {
     console.log((require('../../package.json') as { version: string }).version);
   } else if (command === 'demo' && rest.length === 0) {
-    const demo = await startDemo(process.env, (line) => console.log(line));
+    const demo = await startDemo(process.env);
+    // Before it says that it is there: whoever reads that may stop it at once.
     closeOnSignal(() => demo.close());
+    console.log(demo.welcome.join('\n'));
   } else if (command === undefined || command === '--help' || command === 'help') {
     console.log(HELP);
   } else {

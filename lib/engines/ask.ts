@@ -1,4 +1,4 @@
-/** One small call to an engine, outside of any request: probes. */
+/** One small call to an engine, outside of any request: probes and reclaim legs. */
 import type { Engine } from './engine';
 import type { AnswerHeaders, CallSink, Transport, TransportError } from './transport';
 
@@ -19,6 +19,12 @@ export interface Question {
   readonly body: Buffer | null;
 }
 
+/** Something that may end a call before its time. */
+export interface Ending {
+  /** @returns a function that takes the registration back. */
+  onLeave(cut: () => void): () => void;
+}
+
 /** A probe's answer is small; more is not read. */
 const MAX_BYTES = 1024 * 1024;
 
@@ -26,19 +32,23 @@ const MAX_BYTES = 1024 * 1024;
  * Asks and collects the answer. Never rejects: an engine that does not answer has status 0.
  *
  * @param timeoutS seconds for the whole exchange.
+ * @param ending cuts the call when it comes.
  */
 export function ask(
   transport: Transport,
   engine: Engine,
   question: Question,
   timeoutS: number,
+  ending?: Ending,
 ): Promise<SmallAnswer> {
   return new Promise((resolve) => {
     const parts: Buffer[] = [];
     let bytes = 0;
     let status = 0;
+    let forget = (): void => {};
     const end = (refused = false): void => {
       clearTimeout(timer);
+      forget();
       resolve({ status, body: Buffer.concat(parts), refused });
     };
     const sink: CallSink = {
@@ -56,12 +66,14 @@ export function ask(
         end(error.failure === 'unreachable');
       },
     };
-    const timer = setTimeout(() => {
+    const giveUp = (): void => {
       status = 0;
       control.cut();
       end();
-    }, timeoutS * 1000);
+    };
+    const timer = setTimeout(giveUp, timeoutS * 1000);
     timer.unref();
     const control = transport.send({ engine: engine.config, ...question }, sink);
+    if (ending !== undefined) forget = ending.onLeave(giveUp);
   });
 }

@@ -64,6 +64,7 @@ function isPlain(client: AxiosInstance): boolean {
   return (
     isEmpty(client.interceptors.request) &&
     isEmpty(client.interceptors.response) &&
+    hasNoOwnHeaders(client.defaults.headers) &&
     sameTransforms(client.defaults.transformRequest, axios.defaults.transformRequest) &&
     sameTransforms(client.defaults.transformResponse, axios.defaults.transformResponse)
   );
@@ -72,6 +73,18 @@ function isPlain(client: AxiosInstance): boolean {
 function isEmpty(stack: unknown): boolean {
   const { handlers } = stack as InterceptorStack;
   return handlers === undefined || handlers.every((handler) => handler === null);
+}
+
+/** Headers that a host gave its client go with every call, on whichever way. */
+function hasNoOwnHeaders(headers: object): boolean {
+  const usual = axios.defaults.headers as unknown as Record<string, Record<string, unknown> | undefined>;
+  for (const method in headers) {
+    const group: unknown = (headers as Record<string, unknown>)[method];
+    if (typeof group !== 'object' || group === null) return false;
+    for (const name in group)
+      if (usual[method]?.[name] !== (group as Record<string, unknown>)[name]) return false;
+  }
+  return true;
 }
 
 function sameTransforms(a: unknown, b: unknown): boolean {

@@ -1,6 +1,7 @@
 /** One engine as the router sees it: its address, the work in it, whether it takes more. */
 import type { EngineConfig } from '../config/fleet-config';
 import { type BreakerState, TRUSTED } from './breaker';
+import { HandoffTally } from './ledger';
 
 /** Why an engine takes no new work; null when it does. */
 export type OutOfPlacement = 'ejected' | 'drained' | null;
@@ -14,8 +15,8 @@ export class Engine {
   prefills = 0;
   /** Decode legs (and single legs) in flight. */
   decodes = 0;
-  /** Handoffs that it keeps for requests of this router. */
-  handoffsHeld = 0;
+  /** Handoffs that it made for this router, and what became of them. */
+  readonly handoffs = new HandoffTally();
   breaker: BreakerState = TRUSTED;
   /** How often it was ejected. */
   ejections = 0;

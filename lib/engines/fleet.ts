@@ -59,7 +59,7 @@ export class Fleet {
   /** @internal */
   readonly health: Health;
   /** @internal */
-  readonly ledger = new HandoffLedger();
+  readonly ledger: HandoffLedger;
   readonly #monitor: Monitor;
   readonly #probes: Transport;
   readonly #byRole: Readonly<Record<EngineRole, readonly Engine[]>>;
@@ -72,6 +72,7 @@ export class Fleet {
     this.config = config;
     this.client = client;
     this.engines = config.engines.map((engine) => new Engine(engine));
+    this.ledger = new HandoffLedger(this.engines);
     this.#byRole = {
       prefill: this.engines.filter(({ config: { role } }) => role === 'prefill'),
       decode: this.engines.filter(({ config: { role } }) => role === 'decode'),
@@ -86,6 +87,7 @@ export class Fleet {
       config,
       transport: this.#probes,
       connector: this.connector,
+      ledger: this.ledger,
       partner: (role) => leastLoaded(this.liveOf(role), role, 0, performance.now()),
     });
     this.#monitor.start();

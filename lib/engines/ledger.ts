@@ -9,7 +9,7 @@ import type { Engine } from './engine';
 /** Where a handoff stands. */
 export type HandoffState = 'held' | 'claimed' | 'reclaimed' | 'leased';
 
-/** Counts since the start; `held` is now. */
+/** Counts since the start; `held` is now, with no decode engine that has taken it. */
 export interface LedgerCounts {
   readonly produced: number;
   readonly held: number;
@@ -27,9 +27,14 @@ export class Handoff {
   /** Monotonic ms. */
   readonly since: number;
   #state: HandoffState = 'held';
-  readonly #settled: (state: HandoffState) => void;
+  readonly #settled: (state: Exclude<HandoffState, 'held'>) => void;
 
-  constructor(producer: Engine, text: Buffer, since: number, settled: (state: HandoffState) => void) {
+  constructor(
+    producer: Engine,
+    text: Buffer,
+    since: number,
+    settled: (state: Exclude<HandoffState, 'held'>) => void,
+  ) {
     this.producer = producer;
     this.text = text;
     this.since = since;
@@ -48,29 +53,46 @@ export class Handoff {
   }
 }
 
-/** All handoffs of a fleet. */
-export class HandoffLedger {
+/** The handoffs of one producer. */
+export class HandoffTally {
   #produced = 0;
   readonly #ended = { claimed: 0, reclaimed: 0, leased: 0 };
 
-  /** A prefill engine has answered with a handoff. */
-  take(producer: Engine, text: Buffer): Handoff {
+  produce(): void {
     this.#produced++;
-    producer.handoffsHeld++;
-    return new Handoff(producer, text, performance.now(), (state) => {
-      producer.handoffsHeld--;
-      if (state !== 'held') this.#ended[state]++;
-    });
+  }
+
+  end(state: Exclude<HandoffState, 'held'>): void {
+    this.#ended[state]++;
   }
 
   counts(): LedgerCounts {
     const { claimed, reclaimed, leased } = this.#ended;
-    return {
-      produced: this.#produced,
-      held: this.#produced - claimed - reclaimed - leased,
-      claimed,
-      reclaimed,
-      leased,
-    };
+    const held = this.#produced - claimed - reclaimed - leased;
+    return { produced: this.#produced, held, claimed, reclaimed, leased };
+  }
+}
+
+/** All handoffs of a fleet: its engines' tallies. */
+export class HandoffLedger {
+  readonly #engines: readonly Engine[];
+
+  constructor(engines: readonly Engine[]) {
+    this.#engines = engines;
+  }
+
+  /** A prefill engine has answered with a handoff. */
+  take(producer: Engine, text: Buffer): Handoff {
+    producer.handoffs.produce();
+    return new Handoff(producer, text, performance.now(), (state) => producer.handoffs.end(state));
+  }
+
+  counts(): LedgerCounts {
+    const sum = { produced: 0, held: 0, claimed: 0, reclaimed: 0, leased: 0 };
+    for (const { handoffs } of this.#engines) {
+      const counts = handoffs.counts();
+      for (const name of Object.keys(sum) as (keyof LedgerCounts)[]) sum[name] += counts[name];
+    }
+    return sum;
   }
 }

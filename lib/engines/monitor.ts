@@ -70,7 +70,11 @@ export class Monitor {
 
   #run(engine: Engine, work: () => Promise<void>): void {
     this.#busy.add(engine);
-    void work().finally(() => this.#busy.delete(engine));
+    // A probe never rejects; a host's own client might make it.
+    void work().then(
+      () => this.#busy.delete(engine),
+      () => this.#busy.delete(engine),
+    );
   }
 
   async #checkLife(engine: Engine): Promise<void> {

@@ -5,6 +5,7 @@
  * engine's server closes them (uvicorn: 5 s), and a reused socket that turns out to be dead before any
  * byte of the answer is replaced once, unseen.
  */
+import type { LookupFunction } from 'node:net';
 import { Client, type Dispatcher, Pool } from 'undici';
 import type { EngineConfig } from '../config/fleet-config';
 import {
@@ -24,7 +25,15 @@ export interface PoolLimits {
   readonly maxSocketAgeS: number;
   /** Sockets per engine at most; null for no limit. */
   readonly sockets: number | null;
+  /** Resolves names. Default: the system's resolver. */
+  readonly lookup?: LookupFunction;
 }
+
+/**
+ * How soon after the request a reused socket breaks that was dead before it: a round trip, and what a busy
+ * event loop adds. A break after that is an engine that died at work, and may have taken a handoff.
+ */
+const STALE_MS = 500;
 
 /** A socket's client that counts the answers its present socket has carried. */
 class CountingClient extends Client {
@@ -83,14 +92,14 @@ export class EnginePools {
   }
 
   #clientOptions(): Client.Options {
-    const { connectTimeoutS, keepaliveS } = this.#limits;
+    const { connectTimeoutS, keepaliveS, lookup } = this.#limits;
     return {
       pipelining: 1,
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveTimeout: keepaliveS * 1000,
       keepAliveMaxTimeout: keepaliveS * 1000,
-      connect: { timeout: connectTimeoutS * 1000 },
+      connect: { timeout: connectTimeoutS * 1000, ...(lookup && { lookup }) },
     };
   }
 
@@ -120,6 +129,8 @@ class PooledCall implements CallControl, Dispatcher.DispatchHandler {
   #headSeen = false;
   #replayed = false;
   #over = false;
+  /** Monotonic ms. */
+  #sentAt = 0;
 
   constructor(pools: EnginePools, call: EngineCall, sink: CallSink) {
     this.#pools = pools;
@@ -161,6 +172,7 @@ class PooledCall implements CallControl, Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
+    this.#sentAt = performance.now();
     if (this.#over) controller.abort(new Error('cut by the router'));
     else if (!this.#replayed) this.#sink.sent();
   }
@@ -184,8 +196,7 @@ class PooledCall implements CallControl, Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.#over) return;
-    const reused = (this.client?.answered ?? 0) > 0;
-    if (reused && !this.#headSeen && !this.#replayed && isSocketLoss(error)) {
+    if (this.#isStale(error)) {
       this.#replayed = true;
       this.client = null;
       const fresh = this.#pools.fresh(this.#call.engine);
@@ -196,6 +207,13 @@ class PooledCall implements CallControl, Dispatcher.DispatchHandler {
     }
     const [failure, text] = describe(error);
     this.fail(failure, text);
+  }
+
+  /** A reused socket that the engine had closed before the request came. */
+  #isStale(error: Error): boolean {
+    const reused = (this.client?.answered ?? 0) > 0;
+    if (!reused || this.#headSeen || this.#replayed || !isSocketLoss(error)) return false;
+    return performance.now() - this.#sentAt < STALE_MS;
   }
 }
 

@@ -4,6 +4,7 @@ import type { FleetConfig } from '../config/fleet-config';
 import { ask, type SmallAnswer } from './ask';
 import type { Connector } from './connectors/connector';
 import type { Engine } from './engine';
+import type { Handoff, HandoffLedger } from './ledger';
 import type { Transport } from './transport';
 
 /** What probing needs of a fleet. */
@@ -11,6 +12,7 @@ export interface Probing {
   readonly config: FleetConfig;
   readonly transport: Transport;
   readonly connector: Connector;
+  readonly ledger: HandoffLedger;
   /** A live engine of a role, the least loaded; null where there is none. */
   readonly partner: (role: 'prefill' | 'decode') => Engine | null;
 }
@@ -29,7 +31,8 @@ export async function probeHealth(
 /**
  * Sends one token through an engine, with a live partner for the other leg.
  *
- * A handoff that the probe makes is always offered to a decode engine, so that none is left behind.
+ * A handoff that the probe makes is always offered to a decode engine, so that none is left behind; where
+ * none is live, no handoff is made.
  *
  * @returns whether the engine did its part. Without a partner only its own leg is judged; a decode
  *   engine without a prefill partner cannot be judged and passes.
@@ -40,25 +43,37 @@ export async function probeInference(probing: Probing, engine: Engine): Promise<
   if (role === 'both') return (await oneToken(probing, engine, `${id}-single`, null)).status === 200;
   const producer = role === 'prefill' ? engine : probing.partner('prefill');
   if (producer === null) return true;
+  const consumer = role === 'decode' ? engine : probing.partner('decode');
+  if (consumer === null) return (await oneToken(probing, producer, `${id}-single`, null)).status === 200;
   const handoff = await prefill(probing, producer, id);
   if (handoff === null) return role === 'decode';
-  const consumer = role === 'decode' ? engine : probing.partner('decode');
-  if (consumer === null) return true;
-  const text = handoff.toString('utf8');
-  const { status, refused } = await oneToken(probing, consumer, `${id}-decode`, text);
-  // Surely not taken by the suspect: a live engine takes it, so that the producer need not keep it.
-  const other = refused || status >= 300 ? probing.partner('decode') : null;
-  if (other !== null && other !== consumer) await oneToken(probing, other, `${id}-reclaim`, text);
-  return role === 'prefill' || status === 200;
+  return (await consume(probing, consumer, handoff, id)) || role === 'prefill';
 }
 
-async function prefill(probing: Probing, engine: Engine, id: string): Promise<Buffer | null> {
+/** Offers a handoff to a decode engine; one that it surely did not take goes to another. */
+async function consume(probing: Probing, consumer: Engine, handoff: Handoff, id: string): Promise<boolean> {
+  const text = handoff.text.toString('utf8');
+  const { status, refused } = await oneToken(probing, consumer, `${id}-decode`, text);
+  if (status === 200) {
+    handoff.settle('claimed');
+    return true;
+  }
+  const other = refused || status >= 300 ? probing.partner('decode') : null;
+  const isReclaimed =
+    other !== null &&
+    other !== consumer &&
+    (await oneToken(probing, other, `${id}-reclaim`, text)).status === 200;
+  handoff.settle(isReclaimed ? 'reclaimed' : 'leased');
+  return false;
+}
+
+async function prefill(probing: Probing, engine: Engine, id: string): Promise<Handoff | null> {
   const { connector } = probing;
   const { status, body } = await oneToken(probing, engine, `${id}-prefill`, connector.question);
   const value = status === 200 ? parse(body) : null;
   if (value === null) return null;
   const reading = connector.take(body, value);
-  return reading.kind === 'handoff' ? reading.text : null;
+  return reading.kind === 'handoff' ? probing.ledger.take(engine, reading.text) : null;
 }
 
 function oneToken(

@@ -17,8 +17,8 @@ export interface EngineState {
   readonly prefills_in_flight: number;
   readonly prefill_tokens: number;
   readonly decodes_in_flight: number;
-  /** Handoffs that it keeps for requests of this router. */
-  readonly handoffs_held: number;
+  /** What became of the handoffs that it made for this router. */
+  readonly handoffs: LedgerCounts;
   readonly ejections: number;
   /** Class of evidence that ejected it; null while it is not ejected. */
   readonly suspicion: string | null;
@@ -34,7 +34,7 @@ export interface RouterState {
   readonly queued: number;
   readonly retry_budget: number;
   readonly journal_rows_lost: number;
-  /** Where the handoffs of this router's requests are: counts since its start, `held` now. */
+  /** Where the handoffs of requests and probes are: counts since the start, `held` now. */
   readonly handoffs: LedgerCounts;
   readonly engines: readonly EngineState[];
 }
@@ -69,7 +69,7 @@ function engineState(engine: Engine): EngineState {
     prefills_in_flight: engine.prefills,
     prefill_tokens: engine.prefillTokens,
     decodes_in_flight: engine.decodes,
-    handoffs_held: engine.handoffsHeld,
+    handoffs: engine.handoffs.counts(),
     ejections: engine.ejections,
     suspicion: breaker.kind === 'ejected' ? breaker.suspicion : null,
   };

@@ -49,8 +49,9 @@ export function admissionGate(options?: AdmissionGateOptions): NarwhalHandler {
       if (answer.kind === 'left') return;
       record.queueWaitMs = performance.now() - since;
       if (answer.kind === 'seated') {
-        // Where the client left in this very tick, `close` may be over: the seat must not stay taken.
-        if (res.closed) {
+        // Where the client left in this very tick, `close` may be over: the seat must not stay taken. One
+        // that has had its answer meanwhile (the gateway is closing) is not served either.
+        if (res.closed || res.writableEnded) {
           answer.release();
           return;
         }

@@ -57,7 +57,9 @@ function outcomeAtClose({ outcome }: RequestContext, res: ServerResponse): Outco
   if (!res.writableFinished && (outcome === null || outcome.terminal === 'completed')) {
     return { terminal: 'cancelled', reason: 'client_closed', status: 499, error: null };
   }
-  return outcome ?? outcomeOfStatus(res.statusCode);
+  if (outcome === null) return outcomeOfStatus(res.statusCode);
+  // With `onError: 'next'` the host answers, and may choose another status.
+  return res.headersSent ? { ...outcome, status: res.statusCode } : outcome;
 }
 
 /** The outcome of an answer that the host gave without telling us. */

@@ -1,6 +1,6 @@
 /** Bodies that one prefill and one decode cannot serve (contract: section 7). Pure. */
 import { NarwhalError } from '../errors';
-import { arrayElements, type Span } from './members';
+import { arrayElements, type Span } from '../json/members';
 import type { ParsedBody } from './parse-body';
 import type { Route } from './schema';
 import { isPresent, own } from './values';

@@ -1,7 +1,7 @@
 /** The client's body, parsed once and kept as text (contract: section 4, step 3). */
 import { isUtf8 } from 'node:buffer';
 import { NarwhalError } from '../errors';
-import { hasDuplicates, type Member, objectMembers } from './members';
+import { hasDuplicates, type Member, objectMembers } from '../json/members';
 import { hasLoneSurrogate } from './surrogates';
 import { isObject } from './values';
 

@@ -5,12 +5,12 @@
  * Everything is kept as raw JSON text, so that nothing the engine sent is rounded or spelled anew.
  */
 import { isUtf8 } from 'node:buffer';
+import { elementsOf, kindAt, type Member, membersOf, skipSpace } from '../json/raw-json';
 import type { Route } from '../request/schema';
 import { AssembledChoice } from './assemble-choice';
 import { Template } from './assemble-template';
 import { AssemblyError, Budget, invalid } from './assembly-budget';
 import { inspectChunk } from './chunk';
-import { elementsOf, kindAt, type Member, membersOf, skipSpace } from './raw-json';
 import { type Merge, RawRecord } from './raw-record';
 
 export { AssemblyError };
@@ -19,6 +19,8 @@ export { AssemblyError };
 export interface AssemblerOptions {
   /** The largest answer, in bytes of its JSON text. */
   readonly maxBytes: number;
+  /** Counts the bytes of all parts of one answer; this assembler's are among them. */
+  readonly shared?: Budget | undefined;
   /** @internal `false` parses every event, for comparison in tests. */
   readonly template?: boolean;
 }
@@ -40,7 +42,7 @@ export class Assembler {
     private readonly route: Route,
     options: AssemblerOptions,
   ) {
-    this.budget = new Budget(options.maxBytes);
+    this.budget = new Budget(options.maxBytes, options.shared);
     this.top = new RawRecord(this.budget);
     this.choice = new AssembledChoice(route, this.budget);
     this.useTemplate = options.template ?? true;
@@ -88,6 +90,11 @@ export class Assembler {
     const raw = `{${[...first, choices, ...rest].join(',')}}`;
     this.budget.check(raw.length);
     return Buffer.from(raw, 'latin1');
+  }
+
+  /** Gives up what was assembled, so that another assembler may take its bytes. */
+  discard(): void {
+    this.budget.giveBack();
   }
 
   /** The top-level members that stand before and after `choices`, as engines order them. */

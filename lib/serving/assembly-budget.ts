@@ -24,12 +24,23 @@ export function invalid(message: string): AssemblyError {
 export class Budget {
   private used = 0;
 
-  constructor(private readonly maxBytes: number) {}
+  /** @param shared one for all parts of an answer: what is taken here is taken there as well. */
+  constructor(
+    private readonly maxBytes: number,
+    private readonly shared: Budget | null = null,
+  ) {}
 
   /** @throws {AssemblyError} `limit` when more than `maxBytes` are held. */
   take(bytes: number): void {
     this.used += bytes;
     this.check(this.used);
+    this.shared?.take(bytes);
+  }
+
+  /** What was taken is not held any more: the assembly starts anew. */
+  giveBack(): void {
+    this.shared?.take(-this.used);
+    this.used = 0;
   }
 
   /** @throws {AssemblyError} `limit` when `bytes` are more than allowed. */

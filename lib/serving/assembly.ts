@@ -1,7 +1,7 @@
 /** Events into one JSON answer for a client that does not stream. */
 
 import type { Route } from '../request/schema';
-import { Assembler } from './assemble';
+import { Assembler, type AssemblerOptions } from './assemble';
 import type { Flow, StreamConsumer } from './decode-leg';
 import type { ServingRecord } from './record';
 import { noteUsage } from './usage';
@@ -9,16 +9,16 @@ import { noteUsage } from './usage';
 /** Collects one decode stream. A new attempt starts from nothing. */
 export class Assembly implements StreamConsumer {
   readonly #route: Route;
-  readonly #maxBytes: number;
+  readonly #options: AssemblerOptions;
   readonly #record: ServingRecord;
   #assembler: Assembler;
   #hasOutput = false;
 
-  constructor(route: Route, maxBytes: number, record: ServingRecord) {
+  constructor(route: Route, options: AssemblerOptions, record: ServingRecord) {
     this.#route = route;
-    this.#maxBytes = maxBytes;
+    this.#options = options;
     this.#record = record;
-    this.#assembler = new Assembler(route, { maxBytes });
+    this.#assembler = new Assembler(route, options);
   }
 
   get hasOutput(): boolean {
@@ -31,16 +31,18 @@ export class Assembly implements StreamConsumer {
 
   /** An assembly takes everything at once: it never holds the engine back. */
   attach(_flow: Flow): void {
-    this.#assembler = new Assembler(this.#route, { maxBytes: this.#maxBytes });
+    this.#assembler.discard();
+    this.#assembler = new Assembler(this.#route, this.#options);
+    // Only what this assembly has noted is void: other parts of a list note the same record.
+    if (this.#hasOutput) this.#record.firstOutputAt = null;
     this.#hasOutput = false;
-    this.#record.firstOutputAt = null;
   }
 
   event(data: Buffer): void {
     this.#assembler.add(data);
     if (this.#hasOutput || !this.#assembler.hasOutput) return;
     this.#hasOutput = true;
-    this.#record.firstOutputAt = performance.now();
+    this.#record.firstOutputAt ??= performance.now();
   }
 
   flush(): void {

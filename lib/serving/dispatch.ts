@@ -113,7 +113,7 @@ class Attempt {
   async run(consumer: AnswerConsumer): Promise<void> {
     const { presence, deadline, oneLeg } = this.#job;
     presence.check();
-    if (performance.now() >= deadline) throw requestExpired();
+    checkDeadline(deadline);
     const shape = oneLeg === true ? 'single' : this.#serving.fleet.shape();
     if (shape === 'none') throw this.#nobody();
     if (shape === 'single') await this.#single(consumer);
@@ -127,7 +127,7 @@ class Attempt {
 
   async #split(consumer: AnswerConsumer): Promise<void> {
     const { fleet, writer } = this.#serving;
-    const { record, body, part, presence } = this.#job;
+    const { record, body, part, presence, deadline } = this.#job;
     const seat = this.#place('prefill');
     const producer = seat.engine;
     record.phase = 'prefill';
@@ -150,6 +150,7 @@ class Attempt {
     let decodeSeat: Seat;
     try {
       presence.check();
+      checkDeadline(deadline);
       decodeSeat = this.#place('decode', producer);
       checkAge(fleet, handoff, decodeSeat);
     } catch (error) {
@@ -166,11 +167,15 @@ class Attempt {
     record.phase = 'decode';
     record.decodeAttempts += 1;
     record.decodeIid = this.#firstPart(record.decodeIid, engine.iid);
+    const taken = (): void => handoff?.settle('claimed');
     const leg =
       'take' in consumer
         ? new WholeLeg(this.#order('decode', engine, writer.whole(body)))
         : new DecodeLeg(
-            this.#order('decode', engine, writer.decode(body, handoff?.text ?? null, part?.prompt)),
+            {
+              ...this.#order('decode', engine, writer.decode(body, handoff?.text ?? null, part?.prompt)),
+              taken,
+            },
             route,
             consumer,
           );
@@ -248,6 +253,10 @@ class Attempt {
     const { part } = this.#job;
     return part !== undefined && part.index > 0 && known !== null ? known : iid;
   }
+}
+
+function checkDeadline(deadline: number): void {
+  if (performance.now() >= deadline) throw requestExpired();
 }
 
 /** A decode engine that reads an expired cache answers garbage with a 200. */

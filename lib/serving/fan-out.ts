@@ -7,6 +7,7 @@
 import { firstElement, type Member, objectMembers, type Span } from '../json/members';
 import { splice } from '../json/splice';
 import { Assembly } from './assembly';
+import { Budget } from './assembly-budget';
 import { type Job, type Serving, serve } from './dispatch';
 import { Presence } from './presence';
 import { Relay } from './relay';
@@ -55,10 +56,11 @@ async function streamParts(serving: Serving, job: Job, prompts: readonly Span[])
 
 async function assembleParts(serving: Serving, job: Job, prompts: readonly Span[]): Promise<void> {
   const { record, route, rid } = job;
-  const perPart = Math.ceil(serving.fleet.config.serving.maxResponseBytes / prompts.length);
+  const maxBytes = serving.fleet.config.serving.maxResponseBytes;
+  const shared = new Budget(maxBytes);
   const assemblies: Assembly[] = [];
   await together(job, prompts, (part, index) => {
-    const assembly = new Assembly(route, perPart, record);
+    const assembly = new Assembly(route, { maxBytes, shared }, record);
     assemblies[index] = assembly;
     return serve(serving, part, assembly);
   });

@@ -7,7 +7,7 @@ import type { AnswerHeaders, CallControl, CallSink, TransportError } from '../en
 import { type ClientGoneError, NarwhalError } from '../errors';
 import type { Leg as LegName, OutcomeName } from '../outcomes';
 import { LegTimer, type Limit } from './deadlines';
-import type { Presence } from './presence';
+import type { Departure, Presence } from './presence';
 import { retryAfterSeconds } from './retry-after';
 
 /** What a leg needs to know. */
@@ -24,6 +24,8 @@ export interface LegOrder {
   readonly presence: Presence;
   /** Monotonic ms at which the whole request ends. */
   readonly deadline: number;
+  /** Called when the head of a 200 has come: the engine has taken the request. */
+  readonly taken?: () => void;
 }
 
 /** Longest error body that is read. */
@@ -46,7 +48,6 @@ export abstract class Leg<T> implements CallSink {
   #settled = false;
   #wasSent = false;
   #hasBegun = false;
-  #isLost = false;
 
   constructor(order: LegOrder) {
     this.order = order;
@@ -63,7 +64,7 @@ export abstract class Leg<T> implements CallSink {
     const { connectTimeoutS, poolTimeoutS } = this.limits;
     // The socket's own connect limit is the transport's; this one is for the wait in front of it.
     this.timer.arm('pool', connectTimeoutS + poolTimeoutS);
-    this.#forget = presence.onLeave((why) => this.fail(why));
+    this.#forget = presence.onLeave((why) => this.depart(why));
     const headers = engineHeaders(fleet.config, backendId, trace);
     this.control = fleet.transport.send({ engine: engine.config, method: 'POST', path, headers, body }, this);
     if (this.#settled) this.control.cut();
@@ -75,13 +76,13 @@ export abstract class Leg<T> implements CallSink {
   }
 
   /**
-   * What the engine made of the request. `lost`: the connection broke before any answer, so that nobody
-   * can say whether it was taken.
+   * What the engine made of the request. `lost`: it was sent and the leg ended before any answer, so that
+   * nobody can say whether it was taken.
    */
   get fate(): 'unsent' | 'refused' | 'lost' | 'taken' {
     if (this.#errorStatus !== null) return 'refused';
     if (!this.#wasSent) return 'unsent';
-    return this.#isLost && !this.#hasBegun ? 'lost' : 'taken';
+    return this.#hasBegun ? 'taken' : 'lost';
   }
 
   /** The head of a 200 has come. */
@@ -106,6 +107,7 @@ export abstract class Leg<T> implements CallSink {
   head(status: number, headers: AnswerHeaders): void {
     if (status === 200) {
       this.#hasBegun = true;
+      this.order.taken?.();
       this.#guard(() => this.opened(headers));
     } else {
       this.#errorStatus = status;
@@ -133,12 +135,16 @@ export abstract class Leg<T> implements CallSink {
   fail(error: TransportError | EngineFault | NarwhalError | ClientGoneError): void {
     if (this.#settled) return;
     if ('failure' in error) {
-      this.#isLost = true;
       if (this.#errorStatus === null) this.#settle(this.#transportFault(error), undefined);
       else this.#endWithError();
     } else {
       this.#settle(error, undefined);
     }
+  }
+
+  /** The leg ends from outside: its client left, or a limit ran out. */
+  protected depart(why: EngineFault | Departure): void {
+    this.fail(why);
   }
 
   /** Ends well. The call itself may still be running: `afterSettled` hears of its end. */
@@ -156,8 +162,8 @@ export abstract class Leg<T> implements CallSink {
 
   /** The fault that an engine's error answer, or error frame, is. */
   protected answerFault(status: number, text: string, headers: AnswerHeaders = {}): EngineFault {
-    const { fleet, engine } = this.order;
-    const scrub = (words: string): string => scrubbed(words, engine, fleet.config);
+    const { fleet } = this.order;
+    const scrub = (words: string): string => scrubbed(words, fleet.config);
     const reading = fleet.dialect.readError(status, text);
     if (reading.kind === 'refusal') {
       const refusal = { ...reading.refusal, message: scrub(reading.refusal.message) };
@@ -217,7 +223,7 @@ export abstract class Leg<T> implements CallSink {
   }
 
   #expire(limit: Limit): void {
-    this.#settle(limit === 'request' ? requestExpired() : this.#limitFault(limit), undefined);
+    this.depart(limit === 'request' ? requestExpired() : this.#limitFault(limit));
   }
 
   #limitFault(limit: Exclude<Limit, 'request'>): EngineFault {
@@ -247,9 +253,16 @@ export function engineHeaders(
   return { ...headers, ...trace };
 }
 
-/** Takes the engine's address and key out of its own words. */
-function scrubbed(text: string, { config }: Engine, { engine }: FleetConfig): string {
-  let clean = text.replaceAll(config.origin, '[engine]').replaceAll(new URL(config.origin).host, '[engine]');
+/** Takes addresses of engines and their key out of an engine's words: it may name another one, its producer. */
+function scrubbed(text: string, { engine, engines }: FleetConfig): string {
+  let clean = text;
+  for (const { origin } of engines) {
+    const { host, hostname } = new URL(origin);
+    const name = hostname.replaceAll(/[.[\]]/g, '\\$&');
+    // Any port: an engine also names ports that the fleet file does not, such as that of the KV transfer.
+    clean = clean.replaceAll(new RegExp(`(https?://)?${name}:\\d+`, 'g'), '[engine]');
+    clean = clean.replaceAll(origin, '[engine]').replaceAll(host, '[engine]');
+  }
   if (engine.apiKey !== null) clean = clean.replaceAll(engine.apiKey, '[key]');
   return clean;
 }

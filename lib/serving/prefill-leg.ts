@@ -1,5 +1,7 @@
 /** The prefill leg: one token, one JSON answer, the handoff in it. */
+import type { EngineFault } from '../engines/fault';
 import { JsonLeg } from './json-leg';
+import type { Departure } from './presence';
 
 /** What a prefill answer yields. */
 export interface PrefillAnswer {
@@ -13,6 +15,14 @@ export interface PrefillAnswer {
 export class PrefillLeg extends JsonLeg<PrefillAnswer> {
   protected underway(): void {
     this.timer.arm('prefill', this.order.fleet.config.serving.prefillTimeoutS);
+  }
+
+  /**
+   * An answer that has already arrived is still read: a handoff in it that nobody knew of could not be
+   * reclaimed. It has one turn of the event loop for that.
+   */
+  protected override depart(why: EngineFault | Departure): void {
+    setImmediate(() => this.fail(why));
   }
 
   protected answered(answer: Buffer, value: Record<string, unknown>): PrefillAnswer {

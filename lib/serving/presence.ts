@@ -46,6 +46,10 @@ export class Presence {
   /** Waits; ends early, with the reason, when the request is ended from outside. */
   wait(ms: number): Promise<void> {
     return new Promise((resolve, reject) => {
+      if (this.#departure !== null) {
+        reject(this.#departure);
+        return;
+      }
       const timer = setTimeout(() => {
         forget();
         resolve();

@@ -13,6 +13,7 @@ import { leastLoaded } from '../engines/placement';
 import type { Job } from './dispatch';
 import { engineHeaders } from './leg';
 import type { LegWriter } from './legs';
+import { Presence } from './presence';
 
 /** Reclaim legs at a time, for one fleet. */
 const MAX_RUNNING = 4;
@@ -23,12 +24,20 @@ const MAX_S = 5;
 export class Reclaimer {
   readonly #fleet: Fleet;
   readonly #writer: LegWriter;
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiting: ((seated: boolean) => void)[] = [];
+  /** Ends every reclaim leg at once. */
+  readonly #time = new Presence();
   #running = 0;
 
   constructor(fleet: Fleet, writer: LegWriter) {
     this.#fleet = fleet;
     this.#writer = writer;
+  }
+
+  /** No time is left: what is not reclaimed by now is left to its lease. */
+  stop(): void {
+    for (const enter of this.#waiting.splice(0)) enter(false);
+    this.#time.leave();
   }
 
   /**
@@ -55,12 +64,14 @@ export class Reclaimer {
     const suffix = part === undefined ? '' : `-${part.index}`;
     const headers = engineHeaders(config, `${rid}-a${attempt}-reclaim${suffix}`, trace);
     const text = this.#writer.reclaim(body, handoff.text, part?.prompt);
-    const { status } = await ask(transport, engine, { method: 'POST', path, headers, body: text }, MAX_S);
+    const question = { method: 'POST', path, headers, body: text } as const;
+    const { status } = await ask(transport, engine, question, MAX_S, this.#time);
     return status === 200;
   }
 
   /** Waits for one of the places. @returns false when none came free in time. */
   #enter(): Promise<boolean> {
+    if (this.#time.isGone) return Promise.resolve(false);
     if (this.#running < MAX_RUNNING) {
       this.#running++;
       return Promise.resolve(true);
@@ -68,11 +79,11 @@ export class Reclaimer {
     return new Promise((resolve) => {
       const timer = setTimeout(() => {
         this.#waiting.splice(this.#waiting.indexOf(enter), 1);
-        resolve(false);
+        enter(false);
       }, MAX_S * 1000);
-      const enter = (): void => {
+      const enter = (seated: boolean): void => {
         clearTimeout(timer);
-        resolve(true);
+        resolve(seated);
       };
       this.#waiting.push(enter);
     });
@@ -81,6 +92,6 @@ export class Reclaimer {
   #leave(): void {
     const next = this.#waiting.shift();
     if (next === undefined) this.#running--;
-    else next();
+    else next(true);
   }
 }

@@ -59,7 +59,9 @@ export async function serveRequest(serving: Serving, request: AdmittedRequest): 
   checkSingleLeg(serving.fleet, plan);
   const answer = new Answer(res);
   const presence = new Presence();
-  const leave = (): void => presence.leave();
+  const leave = (): void => {
+    if (!res.writableFinished) presence.leave();
+  };
   if (res.closed) leave();
   res.once('close', leave);
   serving.active.add(presence);
@@ -102,7 +104,7 @@ async function serveStream(serving: Serving, job: Job): Promise<void> {
 
 async function serveWhole(serving: Serving, job: Job): Promise<void> {
   const { maxResponseBytes } = serving.fleet.config.serving;
-  const assembly = new Assembly(job.route, maxResponseBytes, job.record);
+  const assembly = new Assembly(job.route, { maxBytes: maxResponseBytes }, job.record);
   await serve(serving, job, assembly);
   job.answer.json(200, assembly.finish());
 }

@@ -6,24 +6,30 @@ import type { Presence } from './presence';
 /** How long an ended stream may take to reach its client before its socket is closed. */
 const FLUSH_MS = 1000;
 
+/** Ends a request that has no answer yet. */
+type Refuse = (error: NarwhalError) => void;
+
+/** What a shutdown acts on. */
+export interface ShutdownParts {
+  /** Requests in serving; those left at the deadline get an error. */
+  readonly active: ReadonlySet<Presence>;
+  /** Seconds that running requests may go on for. */
+  readonly timeoutS: number;
+  /** Ends what still works for requests whose answers are over. */
+  readonly abandon: () => void;
+  /** Closes what the router owns, once nothing runs. */
+  readonly release: () => Promise<void>;
+}
+
 /** Counts running requests and ends them. */
 export class Shutdown {
-  readonly #active: ReadonlySet<Presence>;
-  readonly #timeoutS: number;
-  readonly #release: () => Promise<void>;
-  readonly #running = new Set<ServerResponse>();
+  readonly #parts: ShutdownParts;
+  readonly #running = new Map<ServerResponse, Refuse>();
   #closing: Promise<void> | null = null;
   #idle: (() => void) | null = null;
 
-  /**
-   * @param active requests in serving; those left at the deadline get an error.
-   * @param timeoutS seconds that running requests may go on for.
-   * @param release closes what the router owns, once nothing runs.
-   */
-  constructor(active: ReadonlySet<Presence>, timeoutS: number, release: () => Promise<void>) {
-    this.#active = active;
-    this.#timeoutS = timeoutS;
-    this.#release = release;
+  constructor(parts: ShutdownParts) {
+    this.#parts = parts;
   }
 
   get isClosing(): boolean {
@@ -34,9 +40,14 @@ export class Shutdown {
     return this.#running.size;
   }
 
-  /** A request has come in. @returns what to call when nothing of it is left. */
-  enter(res: ServerResponse): () => void {
-    this.#running.add(res);
+  /**
+   * A request has come in.
+   *
+   * @param refuse answers it with an error; called at the deadline, where no answer has begun.
+   * @returns what to call when nothing of it is left.
+   */
+  enter(res: ServerResponse, refuse: Refuse): () => void {
+    this.#running.set(res, refuse);
     return () => {
       this.#running.delete(res);
       if (this.#running.size === 0) this.#idle?.();
@@ -52,16 +63,22 @@ export class Shutdown {
   async #close(): Promise<void> {
     // One turn later `isClosing` is true for everyone.
     await Promise.resolve();
-    if (!(await this.#emptyWithin(this.#timeoutS * 1000))) {
-      for (const presence of this.#active) {
-        presence.leave(new NarwhalError('shuttingDown', 'the gateway is shutting down', { retryAfterS: 1 }));
-      }
+    if (!(await this.#emptyWithin(this.#parts.timeoutS * 1000))) {
+      this.#endAll();
       if (!(await this.#emptyWithin(FLUSH_MS))) {
-        for (const res of this.#running) res.destroy();
+        this.#parts.abandon();
+        for (const res of this.#running.keys()) res.destroy();
         await this.#emptyWithin(FLUSH_MS);
       }
     }
-    await this.#release();
+    await this.#parts.release();
+  }
+
+  #endAll(): void {
+    const error = shuttingDown();
+    // First those that wait for a seat: they must not get one that comes free now.
+    for (const [res, refuse] of this.#running) if (!res.headersSent) refuse(error);
+    for (const presence of this.#parts.active) presence.leave(error);
   }
 
   /** Waits until nothing runs. @returns false when that took longer. */
@@ -77,4 +94,9 @@ export class Shutdown {
       this.#idle = () => end(true);
     });
   }
+}
+
+/** The error of a request that comes too late, or that does not end in time. */
+export function shuttingDown(): NarwhalError {
+  return new NarwhalError('shuttingDown', 'the gateway is shutting down', { retryAfterS: 1 });
 }

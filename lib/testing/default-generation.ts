@@ -4,7 +4,18 @@ import { effectiveLimit, type GenerationRequest, type Prompt, promptsOf } from '
 import { isJsonObject, type JsonObject } from './raw-json';
 
 // Not all ASCII, so that a reader that cuts characters at chunk ends is seen.
-const WORDS = [' tide', ' señal', ' 潮', ' drift', ' narwhal', ' été', ' 🌊', ' tusk', ' floe', ' "quoted"'];
+const WORDS = [
+  ' tide',
+  ' se\u00f1al',
+  ' \u6f6e',
+  ' drift',
+  ' narwhal',
+  ' \u00e9t\u00e9',
+  ' \u{1f30a}',
+  ' tusk',
+  ' floe',
+  ' "quoted"',
+];
 
 function nonces(text: string): string[] {
   return [...new Set(text.match(/nonce-[A-Za-z0-9]+/g) ?? [])];

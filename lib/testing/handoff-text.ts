@@ -22,7 +22,7 @@ export function handoffText(engineId: string, answerId: string, promptTokens: nu
     `{"do_remote_prefill":true,"do_remote_decode":false,"remote_block_ids":[[${blocks.join(',')}]],` +
     `"remote_engine_id":"${engineId}","remote_request_id":${remoteId},` +
     `"remote_host":"127.0.0.1","remote_port":5600,"tp_size":1,"remote_num_tokens":${promptTokens},` +
-    `"x_blocks_mark":1152921504606846977,"x_scale":1.0,"x_note":"caf\\u00e9 \\/ 潮"}`
+    `"x_blocks_mark":1152921504606846977,"x_scale":1.0,"x_note":"caf\\u00e9 \\/ \u6f6e"}`
   );
 }
 

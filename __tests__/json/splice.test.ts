@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { objectMembers } from '../../lib/request/members';
-import { type Edit, splice } from '../../lib/request/splice';
+import { objectMembers } from '../../lib/json/members';
+import { type Edit, splice } from '../../lib/json/splice';
 import { memberText, objectText, type Piece, pieces, space, valueText } from './json-text';
 
 function spliced(text: string, edits: Record<string, Edit>, start = 0): string {

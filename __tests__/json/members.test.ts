@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { arrayElements, firstElement, hasDuplicates, objectMembers } from '../../lib/request/members';
+import { arrayElements, firstElement, hasDuplicates, objectMembers } from '../../lib/json/members';
 import { memberText, objectText, pieces, space, valueText } from './json-text';
 
 function found(text: string, start = 0) {
@@ -157,6 +157,10 @@ describe('arrayElements and firstElement', () => {
     const start = text.indexOf('"b":') + 4;
     expect(elements(text, start)).toEqual(['1', '"]"', '[2,3]', '{"c":4}']);
     expect(firstElement(Buffer.from(text), start)).toEqual({ start: 16, end: 17 });
+  });
+
+  it('stop behind an element of one character', () => {
+    expect(elements('{"a":[1],"b":[2],"c":3}', 5)).toEqual(['1']);
   });
 
   it('find nothing in an empty array', () => {

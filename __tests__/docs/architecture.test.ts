@@ -1,0 +1,85 @@
+/** docs/architecture.md against lib/: the files that it names, and the direction of imports. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import { codeBlocks, ROOT, readPage, sections, tableRows } from './markdown';
+
+const page = readPage('docs/architecture.md');
+const BASE = ['outcomes', 'errors', 'options', 'logger'];
+
+const files = readdirSync(join(ROOT, 'lib'), { recursive: true, encoding: 'utf8' })
+  .map((name) => name.replaceAll('\\', '/'))
+  .filter((name) => name.endsWith('.ts'));
+
+/** The room of a path below lib/. */
+function roomOf(path: string): string {
+  const [first = '', ...rest] = path.split('/');
+  if (rest.length > 0 || first === 'testing') return first;
+  const name = first.replace(/\.ts$/, '');
+  if (BASE.includes(name)) return 'base';
+  return name === 'context' ? 'context' : 'router';
+}
+
+/** `from -> to (file)` for each import between two rooms. */
+function importsBetweenRooms() {
+  return files.flatMap((file) => {
+    const text = readFileSync(join(ROOT, 'lib', file), 'utf8');
+    return [...text.matchAll(/\bfrom '(\.[^']*)'/g)]
+      .map((match) => ({
+        file,
+        from: roomOf(file),
+        to: roomOf(posix.join(posix.dirname(file), match[1]!)),
+      }))
+      .filter(({ from, to }) => from !== to);
+  });
+}
+
+const rooms = tableRows(sections(page, 2).get('Who may import whom') ?? '').map(
+  ([room = '', allowed = '']) => ({
+    room: room.replaceAll('`', ''),
+    allowed: allowed.split(',').map((name) => name.replaceAll('`', '').trim()),
+  }),
+);
+
+describe('docs/architecture.md', () => {
+  test('names every room of lib/', () => {
+    const folders = new Set(files.map(roomOf));
+    expect(rooms.map(({ room }) => room).sort()).toEqual([...folders].sort());
+  });
+
+  test('lets imports run down only', () => {
+    const order = rooms.map(({ room }) => room);
+    for (const [at, { allowed }] of rooms.entries()) {
+      for (const name of allowed.filter((word) => word !== '')) {
+        expect(order.indexOf(name)).toBeGreaterThan(at);
+      }
+    }
+  });
+
+  test('allows every import that there is', () => {
+    const wrong = importsBetweenRooms().filter(
+      ({ from, to }) => !rooms.some(({ room, allowed }) => room === from && allowed.includes(to)),
+    );
+    expect(wrong.map(({ file, to }) => `${file} -> ${to}`)).toEqual([]);
+  });
+
+  test('has express imported as a value by the router and the command only', () => {
+    const importers = files.filter((file) =>
+      /^import (?!type )[^;]*from 'express'/m.test(readFileSync(join(ROOT, 'lib', file), 'utf8')),
+    );
+    expect(importers.filter((file) => file !== 'router.ts' && !file.startsWith('cli/'))).toEqual([]);
+  });
+
+  test('draws files that are there', () => {
+    const [tree] = codeBlocks(page);
+    let folder = '';
+    for (const line of (tree?.text ?? '').split('\n').slice(1)) {
+      const names = line.split(/ {2,}/).filter((word) => /^[a-z-]+(\.ts|\/)$/.test(word));
+      const inner = line.startsWith('    ');
+      if (!inner) folder = names[0]?.endsWith('/') ? names[0] : '';
+      for (const name of names) {
+        const path = inner ? `${folder}${name}` : name;
+        expect({ path, exists: existsSync(join(ROOT, 'lib', path)) }).toEqual({ path, exists: true });
+      }
+    }
+  });
+});
