@@ -48,6 +48,8 @@ export class RequestContext {
   reading: Promise<ParsedBody> | null = null;
   readonly record = new ServingRecord();
   outcome: Outcome | null = null;
+  /** Monotonic ms at which the answer was given out of hand, good or bad; null where the client left before. */
+  settledAt: number | null = null;
   /** What must end before the journal row can be written. */
   #pending = 0;
   #settled: (() => void)[] = [];
@@ -62,6 +64,7 @@ export class RequestContext {
 
   /** Notes how the request ended. The first outcome stays; later ones are consequences of it. */
   settle(outcome: Outcome): void {
+    this.settledAt ??= performance.now();
     this.outcome ??= outcome;
   }
 

@@ -8,6 +8,7 @@ export {
   isNarwhalError,
   NarwhalError,
 } from './errors';
+export type { MetricsRegistry } from './inspection/metrics';
 export {
   createJournal,
   type Journal,

@@ -47,7 +47,8 @@ export function checkNumber(name: string, value: unknown, rule: NumberRule = {})
   return value as number;
 }
 
-function numberProblem(value: unknown, { min, max, integer }: NumberRule): string | null {
+/** What is wrong with a number; null where nothing is. */
+export function numberProblem(value: unknown, { min, max, integer }: NumberRule): string | null {
   if (typeof value !== 'number' || !Number.isFinite(value)) return 'must be a number';
   if (integer === true && !Number.isInteger(value)) return 'must be a whole number';
   if (min !== undefined && value < min) return `must be at least ${min}`;

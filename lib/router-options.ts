@@ -2,6 +2,7 @@
 import type { AxiosInstance } from 'axios';
 import type { Fleet } from './engines/fleet';
 import { ConfigError } from './errors';
+import type { MetricsRegistry } from './inspection/metrics';
 import type { InspectionOptions } from './inspection/options';
 import type { JournalOptions } from './journal/journal';
 import type { Logger } from './logger';
@@ -28,6 +29,10 @@ export interface NarwhalRouterOptions {
   readonly logger?: Logger | undefined;
   /** The axios instance for engine calls; its transport stays the library's. */
   readonly client?: AxiosInstance | undefined;
+  /** A prom-client registry for the series. Default: the router's own; false for none. */
+  readonly metrics?: MetricsRegistry | false | undefined;
+  /** False leaves the host's OpenTelemetry alone. Default: used where it is set up. */
+  readonly telemetry?: boolean | undefined;
   /** Private pages, or false for none. */
   readonly inspection?: InspectionOptions | false | undefined;
   /** Seconds for which `close()` lets running requests go on. Default 30. */
@@ -51,6 +56,8 @@ export const ROUTER_KEYS = [
   'authenticate',
   'logger',
   'client',
+  'metrics',
+  'telemetry',
   'inspection',
   'closeTimeoutS',
   'authStrip',

@@ -7,6 +7,7 @@ import { openContext } from './context';
 import { createFleet, Fleet, loadFleet } from './engines/fleet';
 import { ConfigError, NarwhalError } from './errors';
 import { inspectionHandler } from './inspection/handler';
+import { sightOf } from './inspection/sight';
 import { fleetState, type RouterState } from './inspection/state';
 import { createJournal } from './journal/journal';
 import { checkLogger, defaultLogger, type Logger } from './logger';
@@ -14,7 +15,7 @@ import { admissionGate, seatsOf } from './middlewares/admission-gate';
 import { authStrip, identifier } from './middlewares/auth-strip';
 import { checkDispatchOptions, dispatchTo } from './middlewares/dispatch-engine';
 import { type NarwhalHandler, refuse } from './middlewares/handler';
-import { journalRecord } from './middlewares/journal-record';
+import { recordTo } from './middlewares/journal-record';
 import { modelGuard } from './middlewares/model-guard';
 import { outputGuard } from './middlewares/output-guard';
 import { requireInput } from './middlewares/require-input';
@@ -45,7 +46,7 @@ const DEFAULT_CLOSE_TIMEOUT_S = 30;
 
 /**
  * Builds the pipeline: `POST /v1/completions`, `POST /v1/chat/completions`, `GET /v1/models`, `/health`,
- * `/ready` and the private `/narwhal/state`. Every other path goes to the host.
+ * `/ready` and the private `/metrics` and `/narwhal/state`. Every other path goes to the host.
  *
  * @example
  * app.use(narwhalRouter({ fleet: './fleet.json', apiKeys: [process.env.GATEWAY_KEY] }));
@@ -61,7 +62,7 @@ export function narwhalRouter(options?: NarwhalRouterOptions): NarwhalRouter {
   router.use(completionRoutes(parts));
   return Object.assign(router, {
     close: () => parts.shutdown.close(),
-    state: () => fleetState(parts.fleet, parts.serving, parts.seats, parts.journal, parts.shutdown),
+    state: parts.state,
   });
 }
 
@@ -108,6 +109,8 @@ function assemble(given: Partial<NarwhalRouterOptions>, basis: Basis) {
   if (given.dispatchEngine !== false) {
     chain.push(dispatchTo(serving, logger, checkDispatchOptions(given.dispatchEngine)));
   }
+  const state = (): RouterState => fleetState(fleet, serving, seats, journal, shutdown);
+  const sight = sightOf(given, { fleet, logger, state });
   const inspected = {
     fleet,
     startedAt: Math.floor(Date.now() / 1000),
@@ -116,7 +119,8 @@ function assemble(given: Partial<NarwhalRouterOptions>, basis: Basis) {
   const inspection = inspectionHandler(inspected, {
     identify: auth === false ? null : identifier(auth),
     options: given.inspection,
-    state: () => fleetState(fleet, serving, seats, journal, shutdown),
+    state,
+    metrics: sight.metrics,
   });
   // Opened last: nothing is left open when an option is bad.
   const journal = createJournal(given.journal === undefined ? DEFAULT_JOURNAL : given.journal, logger);
@@ -126,10 +130,12 @@ function assemble(given: Partial<NarwhalRouterOptions>, basis: Basis) {
     abandon: () => serving.reclaimer.stop(),
     async release() {
       await journal.close();
+      sight.metrics?.close();
       if (isOurs) await fleet.close();
     },
   });
-  return { fleet, serving, seats, journal, shutdown, chain, inspection, record: journalRecord({ journal }) };
+  sight.metrics?.register();
+  return { state, shutdown, chain, inspection, record: recordTo(journal, sight.observers) };
 }
 
 function authOptions(given: Partial<NarwhalRouterOptions>) {

@@ -1,4 +1,5 @@
 /** A gateway whose books are checked after each test: gauges at zero, and both ledgers of handoffs agree. */
+import type { RequestHandler } from 'express';
 import type { JournalRow, NarwhalRouterOptions } from '../../lib/index';
 import type { StubCall, StubFleetOptions } from '../../lib/testing';
 import { CHAT } from '../helpers/call';
@@ -17,6 +18,8 @@ export interface Setup {
   /** Sections put over the fleet file. */
   readonly file?: object & { readonly serving?: object };
   readonly router?: NarwhalRouterOptions;
+  /** Mounted before the router. */
+  readonly before?: readonly RequestHandler[];
   /** Handoffs whose prefill answer the router was never given. Default: none. */
   readonly untold?: number;
 }
@@ -33,10 +36,11 @@ export interface WatchedGateway extends Gateway {
 
 /** Starts a gateway; retries wait next to nothing. */
 export async function startGateway(setup: Setup = {}): Promise<WatchedGateway> {
-  const { stub = {}, file = {}, router = {}, untold = 0 } = setup;
+  const { stub = {}, file = {}, router = {}, before = [], untold = 0 } = setup;
   const serving = { retry_base_s: 0.001, retry_cap_s: 0.001, ...file.serving };
   const gateway = await startWhole({
     stub,
+    before,
     fleetFile: { ...file, serving },
     router: { closeTimeoutS: 0, ...router },
   });

@@ -167,6 +167,9 @@ describe('tool calls', () => {
         function: { name: 'f', arguments: '', strict: true },
       },
     ]);
+    expect(message(call(0, { notes: [1] }), call(0, { notes: [2] }))['tool_calls']).toEqual([
+      { notes: [1, 2] },
+    ]);
     expect(() => message(event, call(0, { extra: { a: [2] } }))).toThrow(AssemblyError);
     expect(() => message(call(0, { label: 'a' }), call(0, { label: 'b' }))).toThrow(AssemblyError);
   });

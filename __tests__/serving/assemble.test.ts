@@ -329,7 +329,7 @@ describe('an event that cannot be merged without loss is an error', () => {
     ['that is an error', '{"error":{"message":"m"}}'],
     ['with tool calls that are no list', chat({ tool_calls: {} })],
     ['with a tool call that is no object', chat({ tool_calls: ['x'] })],
-    ['with a tool call that is a list', chat({ tool_calls: [[{ index: 0 }]] })],
+    ['with a tool call that is a list', chat({ tool_calls: [['index', 0]] })],
     ['with a tool call of null', chat({ tool_calls: [null, { index: 0 }] })],
     ['with a tool call without index', chat({ tool_calls: [{ id: 'a' }] })],
     ['with a tool call index below 0', chat({ tool_calls: [{ index: -1 }] })],

@@ -1,9 +1,12 @@
-/** Seats and the bounded queue in front of them: first come, first served. */
+/** Seats and the bounded queue in front of them: shared by weight, and first come, first served within a tenant. */
+import { type Member, NOBODY, type Share, Shares } from './shares';
 
 /** How a wait for a seat ended. */
 export type SeatAnswer =
   | { readonly kind: 'seated'; readonly release: () => void }
   | { readonly kind: 'full' }
+  /** The tenant has as many requests as it may; the next of them should end in about so many seconds. */
+  | { readonly kind: 'tenant_full'; readonly waitS: number }
   | { readonly kind: 'expired' }
   | { readonly kind: 'left' };
 
@@ -16,17 +19,20 @@ export interface SeatLimits {
 
 interface Waiter {
   readonly answer: (answer: SeatAnswer) => void;
+  readonly member: Member<Waiter>;
   readonly timer: NodeJS.Timeout;
 }
 
 /** A fixed number of seats. */
 export class Seats {
-  readonly #limits: SeatLimits;
-  readonly #queue = new Set<Waiter>();
+  readonly limits: SeatLimits;
+  readonly #shares: Shares<Waiter>;
   #taken = 0;
+  #waiting = 0;
 
   constructor(limits: SeatLimits) {
-    this.#limits = limits;
+    this.limits = limits;
+    this.#shares = new Shares(limits.seats);
   }
 
   get taken(): number {
@@ -34,41 +40,73 @@ export class Seats {
   }
 
   get waiting(): number {
-    return this.#queue.size;
+    return this.#waiting;
+  }
+
+  /** Tenants that are remembered. */
+  get tenants(): number {
+    return this.#shares.size;
   }
 
   /**
    * Takes a seat, or waits for one.
    *
    * @param answer called exactly once, at once where no wait is needed.
+   * @param share whose seat it is. Default: that of everybody without a tenant.
    * @returns how to leave the queue when the client goes; does nothing after the answer.
    */
-  enter(answer: (answer: SeatAnswer) => void): () => void {
-    if (this.#taken < this.#limits.seats) {
-      answer(this.#seat());
+  enter(answer: (answer: SeatAnswer) => void, share: Share = NOBODY): () => void {
+    const member = this.#shares.member(share);
+    if (member.count >= (share.maxInFlight ?? Number.POSITIVE_INFINITY)) {
+      answer({ kind: 'tenant_full', waitS: (member.holdS ?? 0) / member.count });
       return () => {};
     }
-    const { queueCapacity, queueTimeoutS } = this.#limits;
-    if (this.#queue.size >= queueCapacity || queueTimeoutS <= 0) {
+    if (this.#taken < this.limits.seats) {
+      answer(this.#seat(member));
+      return () => {};
+    }
+    const { queueTimeoutS } = this.limits;
+    if (queueTimeoutS <= 0 || !this.#makeRoom(member)) {
+      this.#shares.left(member);
       answer({ kind: 'full' });
       return () => {};
     }
     const waiter: Waiter = {
       answer,
+      member,
       timer: setTimeout(() => this.#drop(waiter, { kind: 'expired' }), queueTimeoutS * 1000),
     };
-    this.#queue.add(waiter);
+    member.queue.add(waiter);
+    this.#waiting++;
     return () => this.#drop(waiter, { kind: 'left' });
   }
 
+  /** Room in the queue for one more of this member. A full queue is shared by weight as the seats are. */
+  #makeRoom(newcomer: Member<Waiter>): boolean {
+    if (this.#waiting < this.limits.queueCapacity) return true;
+    const newest = [...(this.#shares.crowder(newcomer)?.queue ?? [])].at(-1);
+    if (newest === undefined) return false;
+    this.#drop(newest, { kind: 'full' });
+    return true;
+  }
+
   #drop(waiter: Waiter, answer: SeatAnswer): void {
-    if (!this.#queue.delete(waiter)) return;
-    clearTimeout(waiter.timer);
+    if (!this.#forget(waiter)) return;
+    this.#shares.left(waiter.member);
     waiter.answer(answer);
   }
 
-  #seat(): SeatAnswer {
+  #forget(waiter: Waiter): boolean {
+    if (!waiter.member.queue.delete(waiter)) return false;
+    this.#waiting--;
+    clearTimeout(waiter.timer);
+    return true;
+  }
+
+  #seat(member: Member<Waiter>): SeatAnswer {
     this.#taken++;
+    this.#shares.seated(member);
+    const since = performance.now();
     let held = true;
     return {
       kind: 'seated',
@@ -76,16 +114,19 @@ export class Seats {
         if (!held) return;
         held = false;
         this.#taken--;
+        member.taken--;
+        member.noteHold((performance.now() - since) / 1000);
+        this.#shares.left(member);
         this.#callNext();
       },
     };
   }
 
   #callNext(): void {
-    const [first] = this.#queue;
-    if (first === undefined || this.#taken >= this.#limits.seats) return;
-    this.#queue.delete(first);
-    clearTimeout(first.timer);
-    first.answer(this.#seat());
+    if (this.#taken >= this.limits.seats) return;
+    const [first] = this.#shares.next()?.queue ?? [];
+    if (first === undefined) return;
+    this.#forget(first);
+    first.answer(this.#seat(first.member));
   }
 }

@@ -1,45 +1,60 @@
 #!/usr/bin/env node
 /** The `narwhal` command. */
-import { startDemo } from './demo';
+import { nearest } from '../options';
+import { readArguments, UsageError } from './arguments';
+import { checkCommand } from './check/command';
+import { type Command, commandHelp, programHelp } from './command';
+import { demoCommand } from './demo';
+import { journalCommand } from './journal/command';
+import { serveCommand } from './serve/command';
 
-const HELP = `Usage: narwhal <command>
+const COMMANDS: readonly Command[] = [serveCommand, checkCommand, journalCommand, demoCommand];
 
-  demo    a gateway with a stub fleet inside, ready for curl (PORT, default 8080)
-
-  --help, --version`;
-
-/** Ends the demo in order; a second signal ends the process at once. */
-function closeOnSignal(close: () => Promise<void>): void {
-  const stop = (): void => {
-    process.once('SIGINT', () => process.exit(130));
-    close().then(
-      () => process.exit(0),
-      (error: unknown) => fail(error),
-    );
-  };
-  process.once('SIGINT', stop);
-  process.once('SIGTERM', stop);
-}
-
-function fail(error: unknown): never {
-  console.error(`narwhal: ${error instanceof Error ? error.message : String(error)}`);
-  process.exit(1);
-}
-
-async function main([command, ...rest]: readonly string[]): Promise<void> {
-  if (command === '--version') {
-    console.log((require('../../package.json') as { version: string }).version);
-  } else if (command === 'demo' && rest.length === 0) {
-    const demo = await startDemo(process.env);
-    // Before it says that it is there: whoever reads that may stop it at once.
-    closeOnSignal(() => demo.close());
-    console.log(demo.welcome.join('\n'));
-  } else if (command === undefined || command === '--help' || command === 'help') {
-    console.log(HELP);
-  } else {
-    console.error(`narwhal: unknown command: ${[command, ...rest].join(' ')}\n\n${HELP}`);
-    process.exitCode = 2;
+async function runCommand(command: Command, args: readonly string[]): Promise<void> {
+  try {
+    const given = readArguments(args, command.flags, command.operands !== null);
+    if (given.has('help')) {
+      console.log(commandHelp(command));
+      return;
+    }
+    const code = await command.run(given);
+    if (code !== null) process.exitCode = code;
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    usage(`${command.name}: ${error.message}`, `narwhal ${command.name} --help`);
   }
 }
 
-main(process.argv.slice(2)).catch(fail);
+function usage(message: string, help: string): void {
+  console.error(`narwhal ${message}\nSee: ${help}`);
+  process.exitCode = 2;
+}
+
+async function main([name, ...rest]: readonly string[]): Promise<void> {
+  const command = COMMANDS.find((one) => one.name === name);
+  const asked = COMMANDS.find((one) => one.name === rest[0]);
+  if (command !== undefined) await runCommand(command, rest);
+  else if (name === '--version') console.log((require('../../package.json') as { version: string }).version);
+  else if (name === 'help' && asked !== undefined) console.log(commandHelp(asked));
+  else if (name === '--help' || name === '-h' || name === 'help') console.log(programHelp(COMMANDS));
+  else if (name === undefined) usage('needs a command', 'narwhal --help');
+  else {
+    const near = nearest(
+      name,
+      COMMANDS.map((one) => one.name),
+    );
+    const hint = near === undefined ? '' : ` (did you mean ${near}?)`;
+    usage(`does not know the command ${JSON.stringify(name)}${hint}`, 'narwhal --help');
+  }
+}
+
+// A reader that has seen enough (`| head`) is no error.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(process.exitCode ?? 0);
+});
+
+main(process.argv.slice(2)).catch((error: unknown) => {
+  console.error(`narwhal: ${error instanceof Error ? error.message : String(error)}`);
+  process.exit(1);
+});

@@ -2,6 +2,7 @@
 import type { AxiosInstance } from 'axios';
 import type { EngineRole, FleetConfig } from '../config/fleet-config';
 import { loadFleetFile, parseFleet } from '../config/fleet-file';
+import { ConfigError } from '../errors';
 import type { Logger } from '../logger';
 import { checkOptions } from '../options';
 import type { Connector } from './connectors/connector';
@@ -15,6 +16,7 @@ import { HandoffLedger } from './ledger';
 import { Monitor } from './monitor';
 import { type LegKind, leastLoaded } from './placement';
 import { EnginePools } from './pools';
+import { Tokenizer } from './tokenize';
 import type { Transport } from './transport';
 
 /** Options of `createFleet` and `loadFleet`. */
@@ -60,6 +62,8 @@ export class Fleet {
   readonly health: Health;
   /** @internal */
   readonly ledger: HandoffLedger;
+  /** @internal */
+  readonly tokenizer: Tokenizer;
   readonly #monitor: Monitor;
   readonly #probes: Transport;
   readonly #byRole: Readonly<Record<EngineRole, readonly Engine[]>>;
@@ -82,6 +86,11 @@ export class Fleet {
     const limits = { connectTimeoutS, keepaliveS, maxSocketAgeS: MAX_SOCKET_AGE_S };
     this.transport = new AxiosTransport(client, new EnginePools({ ...limits, sockets: null }));
     this.#probes = new AxiosTransport(client, new EnginePools({ ...limits, sockets: PROBE_SOCKETS }));
+    this.tokenizer = new Tokenizer({
+      transport: this.transport,
+      timeoutS: config.engine.tokenizeTimeoutS,
+      candidates: () => this.liveOf(this.has('prefill') ? 'prefill' : 'both'),
+    });
     this.health = new Health(this.engines, config, logger, () => performance.now());
     this.#monitor = new Monitor(this.engines, this.health, {
       config,
@@ -193,6 +202,7 @@ const OPTION_NAMES = ['client', 'env', 'logger'] as const;
  */
 export function createFleet(config: object, options?: FleetOptions): Fleet {
   const { client, env, logger } = checkOptions('createFleet', options, OPTION_NAMES);
+  if (client !== undefined) checkClient(client);
   const parsed = parseFleet(config, env === undefined ? {} : { env });
   return new Fleet(parsed, client ?? createEngineClient(), logger ?? null);
 }
@@ -205,6 +215,16 @@ export function createFleet(config: object, options?: FleetOptions): Fleet {
  */
 export function loadFleet(path: string, options?: FleetOptions): Fleet {
   const { client, env, logger } = checkOptions('loadFleet', options, OPTION_NAMES);
+  if (client !== undefined) checkClient(client);
+  if (typeof path !== 'string')
+    throw new ConfigError('fleet must be a path, the content of a fleet file, or a fleet');
   const parsed = loadFleetFile(path, env === undefined ? {} : { env });
   return new Fleet(parsed, client ?? createEngineClient(), logger ?? null);
+}
+
+/** @throws {ConfigError} for anything that is no axios instance: the first request would be too late. */
+function checkClient(client: unknown): void {
+  const { request, interceptors, defaults } = (client ?? {}) as Partial<AxiosInstance>;
+  if (typeof request === 'function' && interceptors !== undefined && defaults !== undefined) return;
+  throw new ConfigError('client must be an axios instance, e.g. axios.create()');
 }

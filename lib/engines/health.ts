@@ -66,11 +66,13 @@ export class Health {
       });
     }
     const failure = hadBegun && known !== 'overload' ? 'stream' : known;
+    engine.failures[fault.outcome === 'engineAuth' ? 'auth' : failure]++;
     this.#take(engine, { kind: 'failure', failure, refused: fault.outcome === 'engineUnreachable' });
   }
 
   /** A health probe was answered with 200, or was not. */
   probed(engine: Engine, result: { readonly ok: boolean; readonly refused: boolean }): void {
+    if (!result.ok) engine.failures.liveness++;
     this.#take(engine, result.ok ? { kind: 'alive' } : { kind: 'miss', refused: result.refused });
   }
 

@@ -5,7 +5,7 @@ import { checkFunction, checkOptions } from '../options';
 import type { InspectionOptions, InspectionPage } from './options';
 
 /** Pages that may be made public. Changing requests may not. */
-const PUBLIC_PAGES: readonly InspectionPage[] = ['state'];
+const PUBLIC_PAGES: readonly InspectionPage[] = ['metrics', 'state'];
 
 /** Whether a request may see a page. */
 export type Visibility = (page: InspectionPage | 'engines', req: IncomingMessage) => boolean;
@@ -34,7 +34,7 @@ const FORWARDING = [
 ];
 
 /** A connection of this machine that no proxy has passed on. */
-function isLocal({ socket, headers }: IncomingMessage): boolean {
+export function isLocal({ socket, headers }: IncomingMessage): boolean {
   const address = socket.remoteAddress ?? '';
   const loopback = address === '::1' || address.startsWith('127.') || address.startsWith('::ffff:127.');
   return loopback && !FORWARDING.some((name) => headers[name] !== undefined);

@@ -4,6 +4,7 @@ import { type Authenticate, unauthenticated } from '../middlewares/auth-strip';
 import { enter, type NarwhalHandler, sendError, toNarwhalError } from '../middlewares/handler';
 import { visibility } from './access';
 import { engineAction } from './engine-actions';
+import type { RouterMetrics } from './metrics';
 import type { InspectionOptions } from './options';
 import { healthAnswer, type Inspected, type InspectionAnswer, modelsAnswer, readyAnswer } from './routes';
 
@@ -13,11 +14,13 @@ export interface InspectionParts {
   readonly identify: Authenticate | null;
   readonly options: InspectionOptions | false | undefined;
   readonly state: () => object;
+  /** Null where there are none. */
+  readonly metrics: Pick<RouterMetrics, 'text' | 'contentType'> | null;
 }
 
 /**
- * `GET /v1/models`, `/health`, `/ready`, and under `/narwhal`, private unless said otherwise, `state` and
- * `POST engines/:iid/drain` and `/readmit`. Everything else passes.
+ * `GET /v1/models`, `/health`, `/ready`; private unless said otherwise, `/metrics`, and under `/narwhal`
+ * `state` and `POST engines/:iid/drain` and `/readmit`. Everything else passes.
  *
  * @throws {ConfigError} for bad options.
  */
@@ -46,7 +49,12 @@ export function inspectionHandler(inspected: Inspected, parts: InspectionParts):
     if (path === '/ready') return readyAnswer(inspected);
     if (path === '/v1/models') return models(req);
     if (path === '/narwhal/state' && isVisible('state', req)) return { status: 200, body: parts.state() };
-    return null;
+    const { metrics } = parts;
+    return metrics !== null && path === '/metrics' && isVisible('metrics', req) ? scrape(metrics) : null;
+  }
+
+  async function scrape(metrics: NonNullable<InspectionParts['metrics']>): Promise<InspectionAnswer> {
+    return { status: 200, body: await metrics.text(), contentType: metrics.contentType };
   }
 
   async function models(req: IncomingMessage): Promise<InspectionAnswer> {
@@ -62,12 +70,13 @@ function pathOf({ url = '' }: IncomingMessage): string {
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
 }
 
-function send(req: IncomingMessage, res: ServerResponse, { status, body }: InspectionAnswer): void {
+function send(req: IncomingMessage, res: ServerResponse, answer: InspectionAnswer): void {
   if (res.destroyed) return;
   enter(req, res);
-  const text = JSON.stringify(body);
+  const { status, body, contentType = 'application/json' } = answer;
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
   res.statusCode = status;
-  res.setHeader('content-type', 'application/json');
+  res.setHeader('content-type', contentType);
   res.setHeader('content-length', Buffer.byteLength(text));
   res.setHeader('cache-control', 'no-store');
   res.end(req.method === 'HEAD' ? undefined : text);

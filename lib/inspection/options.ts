@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 
 /** Pages that are private unless said otherwise. */
-export type InspectionPage = 'state';
+export type InspectionPage = 'metrics' | 'state';
 
 /** Who may see private pages. */
 export interface InspectionOptions {

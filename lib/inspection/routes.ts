@@ -1,10 +1,12 @@
 /** What may be asked about the gateway itself: pure answers, no Express. */
 import type { Fleet } from '../engines/fleet';
 
-/** A JSON answer. */
+/** A JSON answer, or a text of another type. */
 export interface InspectionAnswer {
   readonly status: number;
-  readonly body: object;
+  readonly body: object | string;
+  /** Default: JSON. */
+  readonly contentType?: string;
 }
 
 /** What the answers are made of. */

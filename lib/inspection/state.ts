@@ -1,7 +1,7 @@
 /** What a router is doing now, as plain data. */
 import type { Seats } from '../admission/seats';
 import type { EngineRole } from '../config/fleet-config';
-import type { Engine } from '../engines/engine';
+import type { CountedClass, Engine } from '../engines/engine';
 import type { Fleet } from '../engines/fleet';
 import type { LedgerCounts } from '../engines/ledger';
 import type { Journal } from '../journal/journal';
@@ -20,6 +20,8 @@ export interface EngineState {
   /** What became of the handoffs that it made for this router. */
   readonly handoffs: LedgerCounts;
   readonly ejections: number;
+  /** Failed legs, and liveness probes without an answer, since the start. */
+  readonly failures: Readonly<Record<CountedClass, number>>;
   /** Class of evidence that ejected it; null while it is not ejected. */
   readonly suspicion: string | null;
 }
@@ -33,6 +35,8 @@ export interface RouterState {
   readonly seats_taken: number;
   readonly queued: number;
   readonly retry_budget: number;
+  /** Retries since the start. */
+  readonly retries: number;
   readonly journal_rows_lost: number;
   /** Where the handoffs of requests and probes are: counts since the start, `held` now. */
   readonly handoffs: LedgerCounts;
@@ -54,6 +58,7 @@ export function fleetState(
     seats_taken: seats.taken,
     queued: seats.waiting,
     retry_budget: retries.left,
+    retries: retries.made,
     journal_rows_lost: journal.lost,
     handoffs: fleet.ledger.counts(),
     engines: fleet.engines.map(engineState),
@@ -71,6 +76,7 @@ function engineState(engine: Engine): EngineState {
     decodes_in_flight: engine.decodes,
     handoffs: engine.handoffs.counts(),
     ejections: engine.ejections,
+    failures: { ...engine.failures },
     suspicion: breaker.kind === 'ejected' ? breaker.suspicion : null,
   };
 }

@@ -11,6 +11,8 @@ export interface JournalSink {
   /** Takes one row. May be async; what it throws is logged and counted, and fails no request. */
   write(row: JournalRow): unknown;
   close(): unknown;
+  /** Rows that it took and could not keep, where it counts them. */
+  readonly lost?: number | undefined;
 }
 
 /** What is needed of a winston logger: it gets each row as the fields of one `info` line. */
@@ -106,7 +108,7 @@ class FileJournal implements Journal {
 
 class SinkJournal implements Journal {
   readonly run = nanoid();
-  lost = 0;
+  #thrown = 0;
   readonly #sink: JournalSink;
   readonly #logger: Logger | undefined;
   readonly #writes = new Set<Promise<unknown>>();
@@ -116,6 +118,10 @@ class SinkJournal implements Journal {
   constructor(sink: JournalSink, logger: Logger | undefined) {
     this.#sink = sink;
     this.#logger = logger;
+  }
+
+  get lost(): number {
+    return this.#thrown + (this.#sink.lost ?? 0);
   }
 
   write(row: JournalRow): void {
@@ -147,7 +153,7 @@ class SinkJournal implements Journal {
   }
 
   #lose(error: unknown): void {
-    this.lost++;
+    this.#thrown++;
     if (this.#warned) return;
     this.#warned = true;
     this.#logger?.warn('the journal sink failed; rows are lost', { error: textOf(error) });
@@ -180,7 +186,8 @@ function metaRow(): string {
   });
 }
 
-function packageVersion(): string {
+/** The version of this package. */
+export function packageVersion(): string {
   // The same relative path holds for lib/ and for the built dist/.
   return (require('../../package.json') as { version: string }).version;
 }

@@ -59,6 +59,7 @@ export function buildRow(context: RequestContext, run: string, endedAt: number):
   const stream = body?.value['stream'];
   const since = (at: number | null): number | null => (at === null ? null : seconds(at - arrivedAt));
   const terminal = outcome?.terminal ?? 'failed';
+  const outputLen = record.outputLen ?? (record.deltas > 0 ? record.deltas : null);
   return {
     run,
     rid: context.requestId,
@@ -69,11 +70,11 @@ export function buildRow(context: RequestContext, run: string, endedAt: number):
     at: context.at.toISOString(),
     arrived: seconds(arrivedAt),
     input_len: record.inputLen,
-    output_len: record.outputLen,
+    output_len: outputLen,
     wanted_len: record.wantedLen,
     ttft_s: since(record.prefillAnsweredAt),
     first_byte_s: since(record.firstOutputAt),
-    tpot_s: tokenInterval(record.firstOutputAt, record.lastOutputAt, record.outputLen),
+    tpot_s: tokenInterval(record.firstOutputAt, record.lastOutputAt, outputLen),
     queue_wait_s: record.queueWaitMs === null ? null : seconds(record.queueWaitMs),
     duration_s: seconds(endedAt - arrivedAt),
     prefill_iid: record.prefillIid,

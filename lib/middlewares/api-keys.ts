@@ -49,8 +49,14 @@ function checkKey(key: unknown, index: number): string {
   if (typeof key !== 'string' || !/^[\x21-\x7e]+$/.test(key)) {
     throw new ConfigError(`apiKeys: key number ${index + 1} must be printable ASCII text without blanks`);
   }
+  if (UNSET.has(key)) {
+    throw new ConfigError(`apiKeys: key number ${index + 1} is the word ${key}: is its variable set?`);
+  }
   return key;
 }
+
+/** What `process.env.NAME` becomes as a property name, or in a template, when it is not set. */
+const UNSET = new Set(['undefined', 'null']);
 
 function checkIdentity(identity: unknown, index: number): KeyIdentity {
   if (typeof identity !== 'object' || identity === null || Array.isArray(identity)) {

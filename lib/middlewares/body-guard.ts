@@ -66,6 +66,10 @@ export function bodyGuard<T extends BodyGuardOptions>(
 
 /** Reads the body once per request and leaves its parsed value in `req.body`. */
 export function bodyOf(req: IncomingMessage, context: RequestContext, maxBytes: number): Promise<ParsedBody> {
+  if (context.reading === null) {
+    const since = performance.now();
+    req.once('end', () => context.record.waited(since));
+  }
   context.reading ??= readBody(req, { maxBytes }).then((body) => {
     context.body = body;
     // `_body` keeps a parser of Express 4 that is mounted behind us from reading once more.

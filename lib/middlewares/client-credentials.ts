@@ -2,14 +2,14 @@
 import type { IncomingMessage } from 'node:http';
 
 /** Headers that prove who a client is. */
-const CREDENTIALS = [
+const CREDENTIALS: ReadonlySet<string> = new Set([
   'authorization',
   'proxy-authorization',
   'x-api-key',
   'api-key',
   'x-goog-api-key',
   'cookie',
-];
+]);
 
 /** Headers that only gateways may set: routing, fairness and identity of the hops behind us. */
 const INTERNAL =
@@ -28,8 +28,22 @@ export function presentedKey({ headers }: IncomingMessage): string | null {
   return typeof key === 'string' && key !== '' ? key : null;
 }
 
-/** Removes credentials and internal headers from what later handlers see. Calling it twice is harmless. */
-export function stripCredentials({ headers }: IncomingMessage): void {
-  for (const name of CREDENTIALS) delete headers[name];
-  for (const name of Object.keys(headers)) if (INTERNAL.test(name)) delete headers[name];
+/**
+ * Removes credentials and internal headers from what later handlers see, in each of the forms that Node
+ * keeps headers in. Calling it twice is harmless.
+ */
+export function stripCredentials(req: IncomingMessage): void {
+  const { headers, rawHeaders } = req;
+  const found: string[] = [];
+  for (const name in headers) if (isSecret(name)) found.push(name);
+  if (found.length === 0) return;
+  for (const name of found) delete headers[name];
+  // Node derives `headersDistinct` from these on first use, so it needs no cleaning of its own.
+  for (let at = rawHeaders.length - 2; at >= 0; at -= 2) {
+    if (isSecret(rawHeaders[at]!.toLowerCase())) rawHeaders.splice(at, 2);
+  }
+}
+
+function isSecret(name: string): boolean {
+  return CREDENTIALS.has(name) || INTERNAL.test(name);
 }

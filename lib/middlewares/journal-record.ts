@@ -1,11 +1,19 @@
 /** Writes the one row of each request that it sees. */
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Outcome, RequestContext } from '../context';
 import { ConfigError } from '../errors';
 import type { Journal } from '../journal/journal';
-import { buildRow } from '../journal/row';
+import { buildRow, type JournalRow } from '../journal/row';
 import { checkOptions } from '../options';
 import { enter, type NarwhalHandler } from './handler';
+
+/** Told of each request: the one seam for whatever else than a journal wants to know of them. */
+export interface RequestObserver {
+  /** A request has come in. */
+  arrived?(context: RequestContext, req: IncomingMessage): void;
+  /** A request and all work for it are over. */
+  ended(context: RequestContext, row: JournalRow): void;
+}
 
 /** Options of `journalRecord`. */
 export interface JournalRecordOptions {
@@ -27,14 +35,24 @@ export function journalRecord(options: JournalRecordOptions): NarwhalHandler {
   if (typeof journal?.write !== 'function' || typeof journal.run !== 'string') {
     throw new ConfigError("journalRecord: journal is missing; make one with createJournal('journal.jsonl')");
   }
+  return recordTo(journal, []);
+}
+
+/** The middleware itself, with observers beside the journal. */
+export function recordTo(journal: Journal, observers: readonly RequestObserver[]): NarwhalHandler {
   return function record(req, res, next) {
     const context = enter(req, res);
     if (isFirst(context, journal)) {
       res.once('close', () => {
         const endedAt = performance.now();
         context.conclude(outcomeAtClose(context, res));
-        context.whenIdle(() => journal.write(buildRow(context, journal.run, endedAt)));
+        context.whenIdle(() => {
+          const row = buildRow(context, journal.run, endedAt);
+          journal.write(row);
+          for (const observer of observers) observer.ended(context, row);
+        });
       });
+      for (const observer of observers) observer.arrived?.(context, req);
     }
     next();
   };

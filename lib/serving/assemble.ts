@@ -129,12 +129,15 @@ export class Assembler {
         this.choice.add(event, start);
         this.sawChoice = true;
       }
-    } else if (key !== 'object') {
+    } else if (!NOT_THE_CLIENTS.has(key)) {
       if (key === 'usage' && kind !== 'object' && kind !== 'null') throw invalid('usage is not an object');
       this.top.keepLast(event, member);
     }
   }
 }
+
+/** `object` is written anew; a descriptor of KV blocks names hosts that no client may see. */
+const NOT_THE_CLIENTS: ReadonlySet<string> = new Set(['object', 'kv_transfer_params']);
 
 function parse(text: string): unknown {
   try {

@@ -88,7 +88,9 @@ export async function serve(serving: Serving, job: Job, consumer: AnswerConsumer
       const wait = backoffMs(limits, attempt, random());
       if (performance.now() + wait >= job.deadline || !retries.take()) throw error;
       job.record.phase = 'backoff';
+      const since = performance.now();
       await job.presence.wait(wait);
+      job.record.waited(since);
     }
   }
 }
@@ -211,10 +213,14 @@ class Attempt {
   }
 
   #order(leg: 'prefill' | 'decode', engine: Engine, body: Buffer): LegOrder {
-    const { rid, path, trace, presence, deadline, part } = this.#job;
+    const { rid, path, presence, deadline, part, record, tokens } = this.#job;
     const suffix = part === undefined ? '' : `-${part.index}`;
     const backendId = `${rid}-a${this.#attempt}-${leg}${suffix}`;
-    return { fleet: this.#serving.fleet, engine, leg, path, backendId, body, trace, presence, deadline };
+    const { iid, config } = engine;
+    const watch = record.watch({ leg, iid, origin: config.origin, attempt: this.#attempt, backendId });
+    const trace = watch.trace(this.#job.trace);
+    const { fleet } = this.#serving;
+    return { fleet, engine, leg, path, backendId, body, tokens, trace, watch, presence, deadline };
   }
 
   /** @throws the fault that says that no engine is left. */

@@ -7,6 +7,7 @@ import type { AnswerHeaders, CallControl, CallSink, TransportError } from '../en
 import { type ClientGoneError, NarwhalError } from '../errors';
 import type { Leg as LegName, OutcomeName } from '../outcomes';
 import { LegTimer, type Limit } from './deadlines';
+import type { LegWatch } from './leg-watch';
 import type { Departure, Presence } from './presence';
 import { retryAfterSeconds } from './retry-after';
 
@@ -19,8 +20,11 @@ export interface LegOrder {
   readonly path: string;
   readonly backendId: string;
   readonly body: Buffer;
-  /** `traceparent` and `tracestate` of the client's request, where it had them. */
+  /** Estimated tokens of the prompt. */
+  readonly tokens: number;
+  /** `traceparent` and `tracestate`: of the leg's own span, else of the client's request, where it had them. */
   readonly trace: Readonly<Record<string, string>>;
+  readonly watch: LegWatch;
   readonly presence: Presence;
   /** Monotonic ms at which the whole request ends. */
   readonly deadline: number;
@@ -60,13 +64,14 @@ export abstract class Leg<T> implements CallSink {
 
   /** Sends the call. */
   start(): Promise<T> {
-    const { fleet, engine, path, body, presence, backendId, trace } = this.order;
+    const { fleet, engine, path, body, presence, backendId, trace, watch } = this.order;
     const { connectTimeoutS, poolTimeoutS } = this.limits;
     // The socket's own connect limit is the transport's; this one is for the wait in front of it.
     this.timer.arm('pool', connectTimeoutS + poolTimeoutS);
     this.#forget = presence.onLeave((why) => this.depart(why));
     const headers = engineHeaders(fleet.config, backendId, trace);
-    this.control = fleet.transport.send({ engine: engine.config, method: 'POST', path, headers, body }, this);
+    const call = { engine: engine.config, method: 'POST', path, headers, body } as const;
+    this.control = watch.send(() => fleet.transport.send(call, this));
     if (this.#settled) this.control.cut();
     return this.result;
   }
@@ -188,6 +193,7 @@ export abstract class Leg<T> implements CallSink {
     this.#settled = true;
     this.timer.clear();
     this.#forget();
+    this.order.watch.end(error);
     if (error === null) {
       this.#resolve(value as T);
       return;

@@ -1,5 +1,6 @@
 /** The prefill leg: one token, one JSON answer, the handoff in it. */
 import type { EngineFault } from '../engines/fault';
+import type { PrefillCounts, PrefillRun } from '../engines/speed';
 import { JsonLeg } from './json-leg';
 import type { Departure } from './presence';
 
@@ -13,6 +14,18 @@ export interface PrefillAnswer {
 
 /** Runs a prefill leg. Fails with `badHandoff` for a 200 without a handoff. */
 export class PrefillLeg extends JsonLeg<PrefillAnswer> {
+  #run: PrefillRun | null = null;
+
+  /** What the engine takes for it teaches admission how fast the engine is. */
+  override start(): Promise<PrefillAnswer> {
+    const { engine, tokens } = this.order;
+    const run = engine.speed.begin(tokens, performance.now());
+    this.#run = run;
+    const result = super.start();
+    result.catch(() => engine.speed.drop(run, performance.now()));
+    return result;
+  }
+
   protected underway(): void {
     this.timer.arm('prefill', this.order.fleet.config.serving.prefillTimeoutS);
   }
@@ -28,11 +41,15 @@ export class PrefillLeg extends JsonLeg<PrefillAnswer> {
   protected answered(answer: Buffer, value: Record<string, unknown>): PrefillAnswer {
     const reading = this.order.fleet.connector.take(answer, value);
     if (reading.kind === 'missing') throw this.fault('badHandoff', reading.detail);
-    return { handoff: reading.text, promptTokens: promptTokens(value) };
+    const counts = promptCounts(value);
+    if (this.#run !== null) this.order.engine.speed.done(this.#run, counts, performance.now());
+    return { handoff: reading.text, promptTokens: counts.prompt };
   }
 }
 
-function promptTokens({ usage }: Record<string, unknown>): number | null {
-  const count = (usage as { prompt_tokens?: unknown } | null | undefined)?.prompt_tokens;
-  return typeof count === 'number' ? count : null;
+function promptCounts({ usage }: Record<string, unknown>): PrefillCounts {
+  const { prompt_tokens: prompt, prompt_tokens_details: details } = (usage ?? {}) as Record<string, unknown>;
+  const { cached_tokens: cached } = (details ?? {}) as Record<string, unknown>;
+  const count = (value: unknown): number | null => (typeof value === 'number' ? value : null);
+  return { prompt: count(prompt), cached: count(cached) };
 }

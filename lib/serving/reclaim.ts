@@ -60,12 +60,16 @@ export class Reclaimer {
     if (ageS > connector.maxAgeS(config.engine.kvLeaseS)) return false;
     const engine = leastLoaded(this.#fleet.liveOf('decode'), 'decode', 0, performance.now(), refusedBy);
     if (engine === null) return false;
-    const { rid, path, body, trace, part } = job;
+    const { rid, path, body, trace, part, record } = job;
     const suffix = part === undefined ? '' : `-${part.index}`;
-    const headers = engineHeaders(config, `${rid}-a${attempt}-reclaim${suffix}`, trace);
+    const backendId = `${rid}-a${attempt}-reclaim${suffix}`;
+    const { iid, config: of } = engine;
+    const watch = record.watch({ leg: 'reclaim', iid, origin: of.origin, attempt, backendId });
+    const headers = engineHeaders(config, backendId, watch.trace(trace));
     const text = this.#writer.reclaim(body, handoff.text, part?.prompt);
     const question = { method: 'POST', path, headers, body: text } as const;
-    const { status } = await ask(transport, engine, question, MAX_S, this.#time);
+    const { status } = await watch.send(() => ask(transport, engine, question, MAX_S, this.#time));
+    watch.end(status === 200 ? null : new Error(`the engine answered ${status}`));
     return status === 200;
   }
 

@@ -1,4 +1,5 @@
 /** What is learned of a request while it is served: the journal row is built from it. */
+import { type FollowLeg, type LegNote, type LegStart, LegWatch } from './leg-watch';
 
 /** Where a request stands; a client that leaves is journalled with it. */
 export type Phase = 'upload' | 'queue' | 'prefill' | 'handoff' | 'decode' | 'backoff';
@@ -31,14 +32,32 @@ export class ServingRecord {
   /** Tokens of the prompt: the engine's count once it is known, the estimate before. */
   inputLen: number | null = null;
   outputLen: number | null = null;
+  /** Events with output that the client was sent: what is known of the length where no usage came. */
+  deltas = 0;
   wantedLen: number | null = null;
   finishReason: string | null = null;
   /** The worst end that a handoff of the request had: one left to its lease is never hidden by a good retry. */
   kv: HandoffEnd | null = null;
   parts: number | null = null;
   readonly failures: AttemptFailure[] = [];
+  /** Every call to an engine that was made for the request. */
+  readonly legs: LegNote[] = [];
+  /** From and to: waits for the client's body, and between two attempts. */
+  readonly waits: (readonly [number, number])[] = [];
+  /** Who follows the calls: set before the first one. */
+  follow: FollowLeg | null = null;
   /** What still works for the request when its answer is over: reclaim legs. */
   readonly unfinished: Promise<void>[] = [];
+
+  /** A call to an engine begins. */
+  watch(start: LegStart): LegWatch {
+    return new LegWatch(start, this.legs, this.follow);
+  }
+
+  /** A wait is over, for anything but an engine or a seat. */
+  waited(since: number): void {
+    this.waits.push([since, performance.now()]);
+  }
 
   noteHandoff(end: HandoffEnd): void {
     if (this.kv === null || BADNESS[end] > BADNESS[this.kv]) this.kv = end;

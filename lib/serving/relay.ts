@@ -76,7 +76,10 @@ export class Relay implements StreamConsumer {
 
   /** Notes what the event says. Returns true for one that is not for the client. */
   #look(data: Buffer): boolean {
-    if (this.hasOutput && !this.#mayMatter(data)) return false;
+    if (this.hasOutput && !this.#mayMatter(data)) {
+      this.#record.deltas++;
+      return false;
+    }
     const { route, wantsUsage, onUsage } = this.#options;
     const facts = inspectChunk(JSON.parse(data.toString('utf8')), route);
     if (facts.finishReason !== null) {
@@ -87,6 +90,7 @@ export class Relay implements StreamConsumer {
       if (onUsage === undefined) noteUsage(this.#record, facts.usage);
       else onUsage(facts.usage, data);
     }
+    if (facts.output) this.#record.deltas++;
     if (facts.output && !this.hasOutput) {
       this.hasOutput = true;
       this.#record.firstOutputAt ??= performance.now();

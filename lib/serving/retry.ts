@@ -35,6 +35,8 @@ export class RetryBudget {
   readonly #limit: number;
   readonly #replenish: number;
   #left: number;
+  /** Retries that were made. */
+  made = 0;
 
   constructor({ retryBudget, retryReplenish }: FleetConfig['serving']) {
     this.#limit = retryBudget;
@@ -50,6 +52,7 @@ export class RetryBudget {
   take(): boolean {
     if (this.#left < 1) return false;
     this.#left -= 1;
+    this.made += 1;
     return true;
   }
 
