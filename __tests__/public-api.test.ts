@@ -68,13 +68,20 @@ it('exports exactly these names', () => {
     'narwhalErrorHandler',
     'narwhalRouter',
     'outputGuard',
+    'redisLimitStore',
     'samplingGuard',
     'validateCompletion',
   ]);
 });
 
 it('exports exactly these names for tests', () => {
-  expect(Object.keys(testing).sort()).toEqual(['startStubFleet', 'toJson', 'toStream']);
+  expect(Object.keys(testing).sort()).toEqual([
+    'startStubFleet',
+    'toHaveNoBreaches',
+    'toHaveNoOpenHandoffs',
+    'toJson',
+    'toStream',
+  ]);
 });
 
 it('exports what the package.json names', () => {

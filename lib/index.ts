@@ -1,5 +1,12 @@
 /** The public names of express-narwhal, one by one. */
 
+export type { Draw, DrawAnswer, LimitName, LimitStore } from './admission/limits';
+export {
+  type IoredisLike,
+  type NodeRedisLike,
+  type RedisLimitStoreOptions,
+  redisLimitStore,
+} from './admission/redis-store';
 export { type Identity, type NarwhalContext, narwhalContext } from './context';
 export { createFleet, type Fleet, type FleetOptions, loadFleet } from './engines/fleet';
 export {
@@ -18,7 +25,8 @@ export {
 } from './journal/journal';
 export type { JournalRow } from './journal/row';
 export type { Logger } from './logger';
-export { type AdmissionGateOptions, admissionGate } from './middlewares/admission-gate';
+export { admissionGate } from './middlewares/admission-gate';
+export type { AdmissionGateOptions } from './middlewares/admission-options';
 export type { ApiKeys } from './middlewares/api-keys';
 export { type Authenticate, type AuthStripOptions, authStrip } from './middlewares/auth-strip';
 export { type DispatchEngineOptions, dispatchEngine } from './middlewares/dispatch-engine';

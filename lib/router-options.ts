@@ -6,7 +6,7 @@ import type { MetricsRegistry } from './inspection/metrics';
 import type { InspectionOptions } from './inspection/options';
 import type { JournalOptions } from './journal/journal';
 import type { Logger } from './logger';
-import type { AdmissionGateOptions } from './middlewares/admission-gate';
+import type { AdmissionGateOptions } from './middlewares/admission-options';
 import type { ApiKeys } from './middlewares/api-keys';
 import type { Authenticate, AuthStripOptions } from './middlewares/auth-strip';
 import type { DispatchEngineOptions } from './middlewares/dispatch-engine';
@@ -43,7 +43,7 @@ export interface NarwhalRouterOptions {
   readonly modelGuard?: Partial<ModelGuardOptions> | false | undefined;
   readonly samplingGuard?: SamplingGuardOptions | false | undefined;
   readonly outputGuard?: OutputGuardOptions | false | undefined;
-  readonly admissionGate?: AdmissionGateOptions | false | undefined;
+  readonly admissionGate?: Omit<AdmissionGateOptions, 'fleet' | 'logger'> | false | undefined;
   /** False leaves serving to what the host has mounted behind the router. */
   readonly dispatchEngine?: Omit<DispatchEngineOptions, 'fleet' | 'logger'> | false | undefined;
 }

@@ -1,7 +1,7 @@
 /** The whole pipeline as one Express router: builds the parts once, mounts the chain, owns their end. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Router } from 'express';
-import type { Seats } from './admission/seats';
+import type { Admission } from './admission/admission';
 import { defaultFleetPath } from './config/fleet-file';
 import { openContext } from './context';
 import { createFleet, Fleet, loadFleet } from './engines/fleet';
@@ -11,10 +11,11 @@ import { sightOf } from './inspection/sight';
 import { fleetState, type RouterState } from './inspection/state';
 import { createJournal } from './journal/journal';
 import { checkLogger, defaultLogger, type Logger } from './logger';
-import { admissionGate, seatsOf } from './middlewares/admission-gate';
+import { doorOf, gateOf } from './middlewares/admission-gate';
+import { admissionOf } from './middlewares/admission-options';
 import { authStrip, identifier } from './middlewares/auth-strip';
 import { checkDispatchOptions, dispatchTo } from './middlewares/dispatch-engine';
-import { type NarwhalHandler, refuse } from './middlewares/handler';
+import { checkOnError, type NarwhalHandler, refuse } from './middlewares/handler';
 import { recordTo } from './middlewares/journal-record';
 import { modelGuard } from './middlewares/model-guard';
 import { outputGuard } from './middlewares/output-guard';
@@ -98,18 +99,13 @@ interface Basis {
 
 function assemble(given: Partial<NarwhalRouterOptions>, basis: Basis) {
   const { fleet, isOurs, logger, closeTimeoutS, auth } = basis;
-  const { config } = fleet;
-  const seats = seatsOf(given.admissionGate || undefined, {
-    seats: config.serving.maxConnections,
-    queueCapacity: config.serving.queueCapacity,
-    queueTimeoutS: config.serving.queueTimeoutS,
-  });
+  const admission = admissionOf(given.admissionGate || undefined, { fleet, logger });
   const serving = createServing(fleet);
-  const chain = buildChain(given, auth, fleet, seats);
+  const chain = buildChain(given, auth, fleet, admission);
   if (given.dispatchEngine !== false) {
     chain.push(dispatchTo(serving, logger, checkDispatchOptions(given.dispatchEngine)));
   }
-  const state = (): RouterState => fleetState(fleet, serving, seats, journal, shutdown);
+  const state = (): RouterState => fleetState(fleet, serving, admission.seats, journal, shutdown);
   const sight = sightOf(given, { fleet, logger, state });
   const inspected = {
     fleet,
@@ -129,6 +125,7 @@ function assemble(given: Partial<NarwhalRouterOptions>, basis: Basis) {
     timeoutS: closeTimeoutS,
     abandon: () => serving.reclaimer.stop(),
     async release() {
+      await admission.close();
       await journal.close();
       sight.metrics?.close();
       if (isOurs) await fleet.close();
@@ -169,12 +166,15 @@ function buildChain(
   given: Partial<NarwhalRouterOptions>,
   auth: ReturnType<typeof authOptions>,
   fleet: Fleet,
-  seats: Seats,
+  admission: Admission,
 ): NarwhalHandler[] {
   const { model, serving } = fleet.config;
   const maxBytes = serving.maxRequestBytes;
   const chain: NarwhalHandler[] = [];
   if (auth !== false) chain.push(authStrip(auth));
+  const { admissionGate: gate } = given;
+  const gateOnError = checkOnError('admissionGate', gate === false ? undefined : gate?.onError);
+  if (gate !== false) chain.push(doorOf(admission, gateOnError));
   if (given.validateCompletion !== false) {
     // A missing prompt is asked for last, by dispatch: after the guards.
     chain.push(validateCompletion({ maxBytes, requireInput: false, ...given.validateCompletion }));
@@ -184,9 +184,7 @@ function buildChain(
   if (given.samplingGuard !== false) chain.push(samplingGuard({ maxBytes, ...given.samplingGuard }));
   const { onError } = given.validateCompletion || {};
   chain.push(requireInput({ maxBytes, onError }));
-  if (given.admissionGate !== false) {
-    chain.push(admissionGate({ seats, onError: given.admissionGate?.onError }));
-  }
+  if (gate !== false) chain.push(gateOf(admission, gateOnError));
   return chain;
 }
 

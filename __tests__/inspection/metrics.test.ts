@@ -1,7 +1,8 @@
 /** What a request, an engine and a router put into GET /metrics. */
+import type { Request, Response } from 'express';
 import { Counter, Registry } from 'prom-client';
-import { SERIES } from '../../lib/inspection/series';
 import { ConfigError, narwhalRouter } from '../../lib/index';
+import { SERIES } from '../../lib/inspection/series';
 import { thrownBy } from '../helpers/alone';
 import { CHAT, CHAT_BODY, COMPLETION_BODY, COMPLETIONS, call } from '../helpers/call';
 import { closeLater } from '../helpers/close-all';
@@ -164,7 +165,9 @@ describe('GET /metrics', () => {
     );
     for (const key of seen.series) {
       const name = key.slice(0, key.indexOf('{')).replace(/_(bucket|sum|count)$/, '') as keyof typeof SERIES;
-      const labels = [...key.matchAll(/(\w+)="/g)].map((match) => match[1]!).filter((label) => label !== 'le');
+      const labels = [...key.matchAll(/(\w+)="/g)]
+        .map((match) => match[1]!)
+        .filter((label) => label !== 'le');
       expect([key, labels.sort()]).toEqual([key, [...SERIES[name].labels].sort()]);
     }
   });
@@ -218,16 +221,14 @@ describe('the metrics option', () => {
   });
 
   it.each([true, null, {}, 'registry', { metrics: () => '' }])('refuses %j', (metrics) => {
-    const error = thrownBy(() =>
-      narwhalRouter({ fleet: FLEET, journal: false, metrics: metrics as never }),
-    );
+    const error = thrownBy(() => narwhalRouter({ fleet: FLEET, journal: false, metrics: metrics as never }));
     expect(error?.message).toBe('narwhalRouter: metrics must be a prom-client registry, or false');
   });
 
   it('leaves /metrics to the host with false', async () => {
     const { url } = await startGateway({
       router: { metrics: false },
-      after: [(_req, res) => void res.status(418).end()],
+      after: [(_req: Request, res: Response) => void res.status(418).end()],
     });
     expect((await call(url + CHAT, { body: CHAT_BODY })).status).toBe(200);
     expect((await call(`${url}/metrics`, { method: 'GET' })).status).toBe(418);

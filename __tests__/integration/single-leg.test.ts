@@ -36,6 +36,34 @@ describe('an option that needs the logits of the whole prompt', () => {
     },
   );
 
+  describe('with a list of prompts, streamed in one leg', () => {
+    const frame = (index: number, text: string, reason: string | null) =>
+      JSON.stringify({
+        id: 'cmpl-1',
+        object: 'text_completion',
+        choices: [{ index, text, logprobs: null, finish_reason: reason }],
+      });
+    const LIST = { prompt: ['a', 'b'], echo: true, logprobs: 1, stream: true };
+    const first = [frame(0, 'one', null), frame(0, '.', 'stop')];
+
+    it('is whole when every choice has ended', async () => {
+      const gateway = await startGateway({ stub: { both: 1 } });
+      gateway.fleet.script = { rawFrames: [...first, frame(1, 'two', 'stop')], noDone: true };
+      const reply = await gateway.post(COMPLETIONS, LIST);
+      expect(reply.text).toMatch(/data: \[DONE\]\n\n$/);
+      expect(await gateway.row()).toMatchObject({ terminal: 'completed' });
+    });
+
+    it('is cut when one has not', async () => {
+      const gateway = await startGateway({ stub: { both: 1 } });
+      gateway.fleet.script = { rawFrames: first, noDone: true };
+      const reply = await gateway.post(COMPLETIONS, LIST);
+      expect(reply.text).toMatch(/data: \{"error":/);
+      expect(reply.text).not.toContain('[DONE]');
+      expect(await gateway.row()).toMatchObject({ terminal: 'failed', reason: 'engine_connection' });
+    });
+  });
+
   it('is not meant by echo alone, by null, or by logprobs false', async () => {
     const gateway = await startGateway();
     for (const more of [{ echo: true }, { echo: true, logprobs: null }, { prompt_logprobs: null }]) {

@@ -87,9 +87,12 @@ describe('an engine that asks for time', () => {
     gateway.fleet.script = { leg: 'decode', times: 1, status: 429, retryAfter };
     expect((await gateway.post(BODY)).status).toBe(200);
     const busy = (await gateway.row()).attempt_failures[0]!.iid;
-    gateway.fleet.reset();
+    const before = gateway.legs().length;
     for (let i = 0; i < 4; i++) expect((await gateway.post(BODY)).status).toBe(200);
-    const served = gateway.legs().flatMap(({ leg, engine }) => (leg === 'decode' ? [engine] : []));
+    const served = gateway
+      .legs()
+      .slice(before)
+      .flatMap(({ leg, engine }) => (leg === 'decode' ? [engine] : []));
     expect(served.includes(busy)).toBe(!isLeftAlone);
     expect(gateway.stateOf(busy).state).toBe('live');
   });
@@ -127,9 +130,10 @@ describe('a kept connection', () => {
     expect((await gateway.post(BODY)).status).toBe(200);
     const ids = gateway.legs('d0').map(({ requestId }) => requestId);
     expect(ids[1]).toBe(ids[2]);
+    await gateway.post(BODY);
     gateway.fleet.script = { leg: 'decode', resetAfterFrames: 0 };
     expect((await gateway.post(BODY)).status).toBe(502);
-    expect(gateway.legs('d0')).toHaveLength(5);
+    expect(gateway.legs('d0').slice(4)).toHaveLength(2);
   });
 
   it('that breaks while the engine was at work is a failure: the call is not sent twice', async () => {

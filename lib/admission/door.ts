@@ -1,27 +1,34 @@
 /**
  * Counts requests from their arrival, before their bodies are read: an upload occupies memory too.
  *
- * There is room for as many as can be seated or wait. One more is refused. Where its body is small it is
- * read all the same, so that a fault of its own is told first, in the order of the request contract; a large
- * body, or one of unknown length, is not read.
+ * There is room for as many as can be seated or wait. One more is refused, unless its tenant has less than
+ * its share of the room. Where its body is small it is read all the same, so that a fault of its own is told
+ * first, in the order of the request contract; a large body, or one of unknown length, is not read.
  */
 import type { IncomingMessage } from 'node:http';
+import { NOBODY, type Share } from './shares';
 
 /** A body up to this size may be read although its request will be refused. */
 export const SMALL_BODY = 64 * 1024;
-/** Above the room and so many more, no body is read at all. */
+/** Above twice the room and so many more, no body of a request that will be refused is read at all. */
 const MAX_READERS = 256;
 
 /** One request's place at the door. */
 export interface DoorTicket {
-  /** It came when there was no room, and there still is none. */
+  /** It came when there was no room for it, and there still is none. */
   readonly isBeyond: boolean;
   leave(): void;
+}
+
+interface Guest {
+  weight: number;
+  inside: number;
 }
 
 /** The requests that are inside. */
 export class Door {
   readonly #room: number;
+  readonly #guests = new Map<string, Guest>();
   #inside = 0;
 
   constructor(room: number) {
@@ -33,19 +40,25 @@ export class Door {
     return this.#inside;
   }
 
-  enter(): DoorTicket {
+  enter({ name, weight }: Share = NOBODY): DoorTicket {
+    const guest = this.#guests.get(name) ?? { weight, inside: 0 };
+    guest.weight = weight;
+    guest.inside++;
+    this.#guests.set(name, guest);
     this.#inside++;
-    const cameBeyond = this.#inside > this.#room;
-    const isFull = (): boolean => this.#inside > this.#room;
+    const isBeyond = (): boolean => this.#inside > this.#room && guest.inside > this.#shareOf(guest);
+    const cameBeyond = isBeyond();
     let held = true;
     return {
       get isBeyond() {
-        return cameBeyond && isFull();
+        return cameBeyond && isBeyond();
       },
       leave: () => {
         if (!held) return;
         held = false;
         this.#inside--;
+        guest.inside--;
+        if (guest.inside === 0) this.#guests.delete(name);
       },
     };
   }
@@ -54,7 +67,14 @@ export class Door {
   mayRead({ headers, readableDidRead }: IncomingMessage): boolean {
     // The host has it already.
     if (readableDidRead) return true;
-    if (this.#inside > this.#room + MAX_READERS || headers['transfer-encoding'] !== undefined) return false;
+    if (this.#inside > 2 * this.#room + MAX_READERS) return false;
+    if (headers['transfer-encoding'] !== undefined) return false;
     return Number(headers['content-length'] ?? 0) <= SMALL_BODY;
+  }
+
+  #shareOf({ weight }: Guest): number {
+    let weights = 0;
+    for (const guest of this.#guests.values()) weights += guest.weight;
+    return (this.#room * weight) / weights;
   }
 }

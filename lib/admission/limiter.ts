@@ -12,11 +12,13 @@ const WARN_MS = 60_000;
 export interface LimitVerdict {
   /** Seconds until the draw is possible; null where it was made. */
   readonly waitS: number | null;
+  /** A store has counted it. */
+  readonly isCounted: boolean;
   /** For the response. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-const FREE: LimitVerdict = Object.freeze({ waitS: null, headers: Object.freeze({}) });
+const FREE: LimitVerdict = Object.freeze({ waitS: null, isCounted: false, headers: Object.freeze({}) });
 
 /** Takes from a store, and lets pass where it fails. */
 export class Limiter {
@@ -54,8 +56,9 @@ export class Limiter {
   #ask(tenant: Tenant, draws: Draw[], force: boolean): DrawAnswer | null | Promise<DrawAnswer | null> {
     try {
       const answer = this.#store.take(tenant.name, draws, force);
-      if (!(answer instanceof Promise)) return answer;
-      return within(answer, STORE_MS).catch((error: unknown) => this.#failed(error));
+      // A host's store may answer with a promise of another kind.
+      if (!('then' in answer)) return answer;
+      return within(Promise.resolve(answer), STORE_MS).catch((error: unknown) => this.#failed(error));
     } catch (error) {
       return this.#failed(error);
     }
@@ -77,7 +80,8 @@ export class Limiter {
 
 function drawsOf({ requestsPerMinute, tokensPerMinute }: Tenant, requests: number, tokens: number): Draw[] {
   const draws: Draw[] = [];
-  if (requestsPerMinute !== null) draws.push({ name: 'requests', perMinute: requestsPerMinute, cost: requests });
+  if (requestsPerMinute !== null)
+    draws.push({ name: 'requests', perMinute: requestsPerMinute, cost: requests });
   if (tokensPerMinute !== null) draws.push({ name: 'tokens', perMinute: tokensPerMinute, cost: tokens });
   return draws;
 }
@@ -85,7 +89,11 @@ function drawsOf({ requestsPerMinute, tokensPerMinute }: Tenant, requests: numbe
 function verdictOf(draws: readonly Draw[], answer: DrawAnswer | null): LimitVerdict {
   if (answer === null) return FREE;
   const { allowed, levels } = answer;
-  return { waitS: allowed ? null : waitS(draws, levels), headers: limitHeaders(draws, levels) };
+  return {
+    waitS: allowed ? null : waitS(draws, levels),
+    isCounted: allowed,
+    headers: limitHeaders(draws, levels),
+  };
 }
 
 function within<T>(promise: Promise<T>, ms: number): Promise<T> {

@@ -101,6 +101,7 @@ function runner(client: IoredisLike | NodeRedisLike): (key: string, parts: strin
 function readAnswer(answer: unknown, count: number): DrawAnswer {
   const parts = Array.isArray(answer) ? answer.map(String) : [];
   const [allowed, ...levels] = parts.map(Number);
-  if (levels.length !== count || levels.some(Number.isNaN)) throw new TypeError('not an answer of the script');
+  if (levels.length !== count || levels.some(Number.isNaN))
+    throw new TypeError('not an answer of the script');
   return { allowed: allowed === 1, levels };
 }

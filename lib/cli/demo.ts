@@ -4,12 +4,9 @@ import { resolve } from 'node:path';
 import express from 'express';
 import { narwhalRouter } from '../router';
 import { startStubFleet } from '../testing';
-import type { Command } from './command';
+import { DEFAULT_PORT, JOURNAL } from './demo-command';
 import { listenFrom } from './listen';
 import { endOnSignal } from './signals';
-
-const JOURNAL = 'narwhal-journal.jsonl';
-const DEFAULT_PORT = 8080;
 
 /** A running demo. */
 export interface Demo {
@@ -76,25 +73,11 @@ function curl(url: string, model: string, stream: boolean): string {
   return `curl ${flags} ${url}/v1/chat/completions -H 'content-type: application/json' -d '${JSON.stringify(body)}'`;
 }
 
-/** `narwhal demo`. */
-export const demoCommand: Command = {
-  name: 'demo',
-  summary: 'A gateway with stub engines inside, ready for curl.',
-  operands: null,
-  flags: {},
-  notes: [
-    `It listens on PORT (default ${DEFAULT_PORT}; the next free one where that is in use) and writes its journal`,
-    `to ./${JOURNAL}. The engines speak the real wire; their answers are made-up words.`,
-  ],
-  examples: [
-    ['narwhal demo', 'start it, then paste the curl line that it prints'],
-    ['PORT=9000 narwhal demo', 'on another port'],
-  ],
-  async run() {
-    const demo = await startDemo(process.env);
-    // Before it says that it is there: whoever reads that may stop it at once.
-    endOnSignal(() => demo.close());
-    console.log(demo.welcome.join('\n'));
-    return null;
-  },
-};
+/** Runs until a signal ends it. */
+export async function runDemo(): Promise<null> {
+  const demo = await startDemo(process.env);
+  // Before it says that it is there: whoever reads that may stop it at once.
+  endOnSignal(() => demo.close());
+  console.log(demo.welcome.join('\n'));
+  return null;
+}

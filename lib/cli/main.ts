@@ -4,7 +4,7 @@ import { nearest } from '../options';
 import { readArguments, UsageError } from './arguments';
 import { checkCommand } from './check/command';
 import { type Command, commandHelp, programHelp } from './command';
-import { demoCommand } from './demo';
+import { demoCommand } from './demo-command';
 import { journalCommand } from './journal/command';
 import { serveCommand } from './serve/command';
 

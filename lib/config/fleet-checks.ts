@@ -65,6 +65,11 @@ export function fleetProblems(raw: unknown, env: NodeJS.ProcessEnv): string[] {
   const problems = Array.isArray(engines) ? engineProblems(engines, env) : [];
   const key = readApiKey(member(member(raw, 'engine'), 'engine_api_key_env'), env);
   if (key.problem !== null) problems.push(`engine.engine_api_key_env: ${key.problem}`);
+  const admission = member(member(raw, 'serving'), 'admission');
+  const target = member(member(raw, 'slo'), 'ttft_s') ?? null;
+  if ((admission === 'predictive' || admission === 'shadow') && target === null) {
+    problems.push(`serving.admission: ${admission} needs slo.ttft_s`);
+  }
   return problems;
 }
 

@@ -50,7 +50,8 @@ export class Tokenizer {
     }
     const question = { method: 'POST', path: '/tokenize', headers, body } as const;
     const answer = await ask(transport, engine, question, timeoutS);
-    const count = answer.status === 200 ? COUNT.exec(answer.body.toString('latin1', 0, 4096))?.[1] : undefined;
+    const count =
+      answer.status === 200 ? COUNT.exec(answer.body.toString('latin1', 0, 4096))?.[1] : undefined;
     this.#note(engine, count !== undefined, answer.status);
     return count === undefined ? null : Number(count);
   }

@@ -29,6 +29,10 @@ export interface JournalRow {
   /** Between two output tokens, on average. */
   readonly tpot_s: number | null;
   readonly queue_wait_s: number | null;
+  /** Projected time to the first output, from the end of the upload; null where nothing was projected. */
+  readonly price_s: number | null;
+  /** Why `serving.admission: shadow` would have refused the request. */
+  readonly shadow: 'prompt' | 'queue' | null;
   readonly duration_s: number;
   readonly prefill_iid: string | null;
   readonly decode_iid: string | null;
@@ -76,6 +80,8 @@ export function buildRow(context: RequestContext, run: string, endedAt: number):
     first_byte_s: since(record.firstOutputAt),
     tpot_s: tokenInterval(record.firstOutputAt, record.lastOutputAt, outputLen),
     queue_wait_s: record.queueWaitMs === null ? null : seconds(record.queueWaitMs),
+    price_s: record.priceMs === null ? null : seconds(record.priceMs),
+    shadow: record.shadow,
     duration_s: seconds(endedAt - arrivedAt),
     prefill_iid: record.prefillIid,
     decode_iid: record.decodeIid,

@@ -1,105 +1,212 @@
 /** May one more request be in flight. */
-import { type SeatLimits, Seats } from '../admission/seats';
-import { ConfigError, NarwhalError } from '../errors';
-import { checkNumber, checkOptions } from '../options';
-import { checkOnError, enter, type NarwhalHandler, type RefusalOptions, refuse } from './handler';
-
-/** Options of `admissionGate`. */
-export interface AdmissionGateOptions extends RefusalOptions {
-  /** Requests in flight at most. Default 512. */
-  readonly maxConnections?: number | undefined;
-  /** Requests that may wait for a seat. Default 0. */
-  readonly queueCapacity?: number | undefined;
-  /** Seconds that one may wait. Default 0. */
-  readonly queueTimeoutS?: number | undefined;
-  /** Seats shared with another gate; excludes the three limits above. */
-  readonly seats?: Seats | undefined;
-}
-
-const KEYS = ['maxConnections', 'queueCapacity', 'queueTimeoutS', 'seats', 'onError'] as const;
-
-const LIMITS = ['maxConnections', 'queueCapacity', 'queueTimeoutS'] as const;
-
-/** Defaults of `serving.max_connections`, `queue_capacity` and `queue_timeout_s`. */
-const DEFAULTS: SeatLimits = { seats: 512, queueCapacity: 0, queueTimeoutS: 0 };
-
-/** Shortest and longest `Retry-After` of a full house, in seconds; random between, so that clients spread. */
-const RETRY_MIN_S = 1;
-const RETRY_MAX_S = 5;
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Admission, Visit } from '../admission/admission';
+import type { LimitVerdict } from '../admission/limiter';
+import { houseFull, overOwnLimit, tooExpensive, waitedTooLong } from '../admission/refusals';
+import type { SeatAnswer } from '../admission/seats';
+import type { RequestContext } from '../context';
+import { ClientGoneError } from '../errors';
+import { drain } from '../request/drain';
+import { splitPlan } from '../request/indivisible';
+import { guessRoute } from '../request/route';
+import { CHARS_PER_TOKEN, inputLength, promptLength } from '../serving/prompt-length';
+import { wantedLength } from '../serving/serve-request';
+import { type AdmissionGateOptions, admissionOf } from './admission-options';
+import { checkOnError, enter, type NarwhalHandler, type OnError, refuse } from './handler';
 
 /**
  * Takes a seat for the request and gives it back when the response is over, however it ended.
  *
- * Refuses with 429 when seats and queue are full, with 504 when the wait ran out.
+ * Refuses with 429 when seats and queue are full, when the process is behind, when a tenant is over its own
+ * limits, or when the first token would come too late (with a fleet whose file says so); with 504 when the
+ * wait for a seat ran out.
  *
  * @throws {ConfigError} for bad options.
  */
 export function admissionGate(options?: AdmissionGateOptions): NarwhalHandler {
-  const given = checkOptions('admissionGate', options, KEYS);
-  const onError = checkOnError('admissionGate', given.onError);
-  const seats = seatsOf(options);
+  const admission = admissionOf(options);
+  return gateOf(admission, checkOnError('admissionGate', options?.onError));
+}
+
+/** The gate over an admission that the router shares with its door. */
+export function gateOf(admission: Admission, onError: OnError): NarwhalHandler {
   return function admit(req, res, next) {
     const context = enter(req, res);
-    const { record } = context;
-    const since = performance.now();
-    record.phase = 'queue';
-    let leave = (): void => {};
-    res.once('close', () => leave());
-    leave = seats.enter((answer) => {
-      if (answer.kind === 'left') return;
-      record.queueWaitMs = performance.now() - since;
-      if (answer.kind === 'seated') {
-        // Where the client left in this very tick, `close` may be over: the seat must not stay taken. One
-        // that has had its answer meanwhile (the gateway is closing) is not served either.
-        if (res.closed || res.writableEnded) {
-          answer.release();
-          return;
-        }
-        res.once('close', answer.release);
-        next();
-        return;
-      }
-      refuse(context, res, next, refusalOf(answer.kind), onError);
-    });
+    context.record.phase = 'queue';
+    pass(admission, req, res, context)
+      .then(() => next())
+      .catch((error: unknown) => refuse(context, res, next, error, onError));
   };
 }
 
 /**
- * The seats that the options stand for: those given, else new ones.
- *
- * @param defaults limits that the options leave out.
- * @throws {ConfigError} for bad options, and for limits beside `seats`, which would have no effect.
+ * Counts a request before its body is read, and refuses what would be too much to read. Stands in front of
+ * whatever reads bodies; the gate decides.
  */
-export function seatsOf(options: AdmissionGateOptions | undefined, defaults: SeatLimits = DEFAULTS): Seats {
-  const given = checkOptions('admissionGate', options, KEYS);
-  if (given.seats !== undefined) {
-    if (!(given.seats instanceof Seats)) throw new ConfigError('admissionGate: seats must be of class Seats');
-    const idle = LIMITS.find((name) => given[name] !== undefined);
-    if (idle === undefined) return given.seats;
-    throw new ConfigError(`admissionGate: give seats or ${idle}, not both`);
-  }
-  const {
-    maxConnections = defaults.seats,
-    queueCapacity = defaults.queueCapacity,
-    queueTimeoutS = defaults.queueTimeoutS,
-  } = given;
-  return new Seats({
-    seats: checkNumber('admissionGate: maxConnections', maxConnections, { min: 1, integer: true }),
-    queueCapacity: checkNumber('admissionGate: queueCapacity', queueCapacity, { min: 0, integer: true }),
-    queueTimeoutS: checkNumber('admissionGate: queueTimeoutS', queueTimeoutS, { min: 0 }),
-  });
+export function doorOf(admission: Admission, onError: OnError): NarwhalHandler {
+  return function door(req, res, next) {
+    const context = enter(req, res);
+    const decide = (visit: Visit, limits: LimitVerdict | null): void => {
+      const refusal = admission.refusal(visit, limits);
+      if (refusal === null || admission.door.mayRead(req)) {
+        next();
+        return;
+      }
+      refuse(context, res, next, refusal, onError);
+      drain(req);
+    };
+    try {
+      const visit = visitOf(admission, req, res, context);
+      const limits = limitsOf(visit, res);
+      if (limits instanceof Promise) {
+        limits
+          .then((late) => decide(visit, late))
+          .catch((error: unknown) => refuse(context, res, next, error, onError));
+      } else {
+        decide(visit, limits);
+      }
+    } catch (error) {
+      refuse(context, res, next, error, onError);
+    }
+  };
 }
 
-function refusalOf(kind: 'full' | 'expired'): NarwhalError {
-  if (kind === 'expired') {
-    return new NarwhalError('queueExpired', 'no place for the request came free within queue_timeout_s');
+/** All that stands between a request and its seat. @throws the refusal. */
+async function pass(
+  admission: Admission,
+  req: IncomingMessage,
+  res: ServerResponse,
+  context: RequestContext,
+): Promise<void> {
+  const { record } = context;
+  const since = performance.now();
+  try {
+    const visit = visitOf(admission, req, res, context);
+    const limits = limitsOf(visit, res);
+    const refusal = admission.refusal(visit, limits instanceof Promise ? await limits : limits);
+    if (refusal !== null) throw refusal;
+    await measure(admission, visit, context);
+    await takeTokens(admission, visit, res, context);
+    checkPresence(res);
+    judge(admission, context, since);
+    if (await takeSeat(admission, visit, res)) judge(admission, context, since);
+  } finally {
+    record.queueWaitMs = performance.now() - since;
   }
-  const retryAfterS = RETRY_MIN_S + Math.floor(Math.random() * (RETRY_MAX_S - RETRY_MIN_S + 1));
-  return new NarwhalError(
-    'inflightLimit',
-    'the gateway is serving as many requests as it may; try again later',
-    {
-      retryAfterS,
-    },
-  );
+}
+
+/** The visit of a request; the first middleware to ask begins it, and it ends with the response. */
+function visitOf(
+  admission: Admission,
+  req: IncomingMessage,
+  res: ServerResponse,
+  { identity, record }: RequestContext,
+): Visit {
+  const { visit, isNew } = admission.visit(req, identity);
+  if (!isNew) return visit;
+  const leave = (): void => {
+    const { attempts, inputLen, outputLen, deltas } = record;
+    visit.leave(attempts === 0 ? 0 : (inputLen ?? 0) + (outputLen ?? deltas));
+  };
+  if (res.closed) leave();
+  else res.once('close', leave);
+  return visit;
+}
+
+/** What the tenant's limits say; their headers go on the response, whatever it will be. */
+function limitsOf({ limits }: Visit, res: ServerResponse): LimitVerdict | null | Promise<LimitVerdict> {
+  if (limits instanceof Promise) return limits.then((verdict) => showLimits(verdict, res));
+  return limits === null ? null : showLimits(limits, res);
+}
+
+function showLimits(verdict: LimitVerdict, res: ServerResponse): LimitVerdict {
+  if (!res.headersSent) {
+    for (const [name, value] of Object.entries(verdict.headers)) res.setHeader(name, value);
+  }
+  return verdict;
+}
+
+/** Finds out how long the prompt is, where somebody wants to know. */
+async function measure(
+  { fleet, pricing }: Admission,
+  { tenant }: Visit,
+  context: RequestContext,
+): Promise<void> {
+  const { body, route, requestId, record } = context;
+  const isPriced = pricing !== null && pricing.mode !== 'open';
+  const isCounted = tenant !== null && tenant.tokensPerMinute !== null;
+  if (body === null || !(isPriced || isCounted)) return;
+  const length =
+    fleet === null
+      ? promptLength(body, CHARS_PER_TOKEN)
+      : inputLength(fleet, body, guessRoute(route, body), requestId);
+  record.inputLen = typeof length === 'number' ? length : await length;
+}
+
+/** Takes the tokens of the prompt, and those that are asked for; what comes out is set right at the end. */
+async function takeTokens(
+  { limiter }: Admission,
+  visit: Visit,
+  res: ServerResponse,
+  { body, record }: RequestContext,
+): Promise<void> {
+  const { tenant } = visit;
+  if (tenant === null || tenant.tokensPerMinute === null || body === null) return;
+  const tokens = (record.inputLen ?? 0) + (wantedLength(body.value) ?? 0);
+  const draw = limiter.take(tenant, 0, tokens);
+  const verdict = showLimits(draw instanceof Promise ? await draw : draw, res);
+  if (verdict.waitS !== null) throw overOwnLimit(verdict.waitS);
+  if (!verdict.isCounted) return;
+  if (res.closed) limiter.settle(tenant, -tokens);
+  else visit.tokens = tokens;
+}
+
+/** Puts a price on the request. @throws the refusal of one that is too high. */
+function judge({ pricing }: Admission, { body, route, record }: RequestContext, since: number): void {
+  if (pricing === null || pricing.mode === 'open' || body === null || record.inputLen === null) return;
+  const plan = splitPlan(body, guessRoute(route, body));
+  if (plan.kind === 'single-leg') return;
+  const now = performance.now();
+  const parts = plan.kind === 'list' ? plan.prompts.length : 1;
+  const verdict = pricing.judge(record.inputLen, parts, (now - since) / 1000, now);
+  if (verdict === null) return;
+  record.priceMs = verdict.priceS * 1000;
+  if (verdict.refusal === null) return;
+  if (pricing.mode !== 'shadow') throw tooExpensive(verdict);
+  record.shadow ??= verdict.refusal;
+}
+
+/** Takes a seat, or waits for one. @returns whether it waited. @throws the refusal. */
+async function takeSeat({ seats }: Admission, { tenant }: Visit, res: ServerResponse): Promise<boolean> {
+  let hasWaited = false;
+  const answer = await new Promise<SeatAnswer>((resolve) => {
+    let isAnswered = false;
+    const leave = seats.enter((given) => {
+      isAnswered = true;
+      resolve(given);
+    }, tenant ?? undefined);
+    if (isAnswered) return;
+    hasWaited = true;
+    res.once('close', leave);
+  });
+  switch (answer.kind) {
+    case 'seated':
+      if (res.closed) answer.release();
+      else res.once('close', answer.release);
+      checkPresence(res);
+      return hasWaited;
+    case 'full':
+      throw houseFull();
+    case 'tenant_full':
+      throw overOwnLimit(answer.waitS);
+    case 'expired':
+      throw waitedTooLong();
+    case 'left':
+      throw new ClientGoneError();
+  }
+}
+
+/** A client that left is not served; nor is a request that was answered meanwhile: the gateway is closing. */
+function checkPresence(res: ServerResponse): void {
+  if (res.closed || res.writableEnded) throw new ClientGoneError();
 }

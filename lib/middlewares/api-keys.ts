@@ -1,6 +1,7 @@
 /** A list of keys, and how a presented one is compared. */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { tenantOf } from '../admission/tenants';
 import { ConfigError } from '../errors';
 import { presentedKey } from './client-credentials';
 
@@ -61,6 +62,11 @@ const UNSET = new Set(['undefined', 'null']);
 function checkIdentity(identity: unknown, index: number): KeyIdentity {
   if (typeof identity !== 'object' || identity === null || Array.isArray(identity)) {
     throw new ConfigError(`apiKeys: the identity of key number ${index + 1} must be an object`);
+  }
+  try {
+    tenantOf(identity as KeyIdentity);
+  } catch (error) {
+    throw new ConfigError(`apiKeys: key number ${index + 1}: ${(error as Error).message}`);
   }
   return identity as KeyIdentity;
 }

@@ -11,7 +11,12 @@ export type SplitPlan =
   /** Where each prompt stands in the text of the body. */
   | { readonly kind: 'list'; readonly prompts: readonly Span[] }
   /** The option that needs the logits of the whole prompt on the engine that answers. */
-  | { readonly kind: 'single-leg'; readonly field: 'prompt_logprobs' | 'echo' };
+  | {
+      readonly kind: 'single-leg';
+      readonly field: 'prompt_logprobs' | 'echo';
+      /** Prompts in the leg: the answer has a choice for each. */
+      readonly prompts: number;
+    };
 
 /** Most prompts of one request. */
 const MAX_PROMPTS = 64;
@@ -35,7 +40,7 @@ export function splitPlan(parsed: ParsedBody, route: Route): SplitPlan {
     });
   }
   const field = singleLegField(value);
-  if (field !== null) return { kind: 'single-leg', field };
+  if (field !== null) return { kind: 'single-leg', field, prompts: count };
   if (route === 'completion') checkEmbeds(value);
   return count > 1 ? { kind: 'list', prompts: promptSpans(parsed) } : { kind: 'whole' };
 }

@@ -7,6 +7,9 @@ import { engineHeaders } from './leg';
 /** Members of a body that make the prompt. */
 const PROMPT_FIELDS = ['prompt', 'messages', 'prompt_embeds', 'tools'] as const;
 
+/** Default of `engine.chars_per_token`. */
+export const CHARS_PER_TOKEN = 3.8;
+
 /** Members that `/tokenize` takes, by route: those that shape the prompt. */
 const TOKENIZE_FIELDS: Readonly<Record<Route, readonly string[]>> = {
   completion: ['prompt', 'add_special_tokens'],
@@ -64,10 +67,10 @@ function canAsk(value: ParsedBody['value'], route: Route): boolean {
 }
 
 /** The client's own JSON text of what shapes the prompt, and the engine's own name of the model. */
-function tokenizeBody({ bytes, members }: ParsedBody, route: Route, model: string): Buffer {
+function tokenizeBody({ bytes, members, value }: ParsedBody, route: Route, model: string): Buffer {
   const parts: Buffer[] = [Buffer.from(`{"model":${JSON.stringify(model)}`)];
   for (const { name, valueStart, valueEnd } of members) {
-    if (!TOKENIZE_FIELDS[route].includes(name)) continue;
+    if (!TOKENIZE_FIELDS[route].includes(name) || value[name] === null) continue;
     parts.push(Buffer.from(`,"${name}":`), bytes.subarray(valueStart, valueEnd));
   }
   parts.push(Buffer.from('}'));

@@ -35,6 +35,10 @@ export class ServingRecord {
   /** Events with output that the client was sent: what is known of the length where no usage came. */
   deltas = 0;
   wantedLen: number | null = null;
+  /** Projected time to the first token, as admission saw it last. */
+  priceMs: number | null = null;
+  /** Why `serving.admission: shadow` would have refused the request. */
+  shadow: 'prompt' | 'queue' | null = null;
   finishReason: string | null = null;
   /** The worst end that a handoff of the request had: one left to its lease is never hidden by a good retry. */
   kv: HandoffEnd | null = null;

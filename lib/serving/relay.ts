@@ -16,11 +16,18 @@ const SPACE = 0x20;
 const LOWER_N = 0x6e;
 const LF = 0x0a;
 
+/** A chunk of which `inspectChunk` has found a finish reason. */
+interface Chunk {
+  readonly choices: readonly { readonly index?: unknown; readonly finish_reason?: unknown }[];
+}
+
 /** How one stream is relayed. */
 export interface RelayOptions {
   readonly route: Route;
   /** The client asked for the usage frame. */
   readonly wantsUsage: boolean;
+  /** Choices that the stream has: it is whole when each has a finish reason. Default 1. */
+  readonly choices?: number;
   /** Rewrites an event before it goes on: one part of a list of prompts. */
   readonly rewrite?: (data: Buffer) => Buffer;
   /** Called with each usage that the engine states, and its event; the last one counts. */
@@ -38,6 +45,8 @@ export class Relay implements StreamConsumer {
   readonly #record: ServingRecord;
   readonly #options: RelayOptions;
   #flow: Flow | null = null;
+  /** Choices that have ended, by index. */
+  readonly #finished = new Set<unknown>();
   /** What the present engine read gives the client. */
   #out: Buffer[] = [];
   /** Frames that touch each other in the engine's read go on as one slice. */
@@ -55,6 +64,7 @@ export class Relay implements StreamConsumer {
     this.#out = [];
     this.#run = null;
     this.finishReason = null;
+    this.#finished.clear();
   }
 
   event(data: Buffer, frame: Buffer | null): void {
@@ -81,10 +91,11 @@ export class Relay implements StreamConsumer {
       return false;
     }
     const { route, wantsUsage, onUsage } = this.#options;
-    const facts = inspectChunk(JSON.parse(data.toString('utf8')), route);
+    const chunk: unknown = JSON.parse(data.toString('utf8'));
+    const facts = inspectChunk(chunk, route);
     if (facts.finishReason !== null) {
-      this.finishReason = facts.finishReason;
       this.#record.finishReason = facts.finishReason;
+      if (this.#allFinished(chunk as Chunk)) this.finishReason = facts.finishReason;
     }
     if (facts.usage !== null) {
       if (onUsage === undefined) noteUsage(this.#record, facts.usage);
@@ -96,6 +107,13 @@ export class Relay implements StreamConsumer {
       this.#record.firstOutputAt ??= performance.now();
     }
     return facts.usageOnly && !wantsUsage;
+  }
+
+  #allFinished({ choices }: Chunk): boolean {
+    for (const { index, finish_reason: reason } of choices) {
+      if (typeof reason === 'string') this.#finished.add(index);
+    }
+    return this.#finished.size >= (this.#options.choices ?? 1);
   }
 
   /** Whether an event states a usage or a finish reason. */

@@ -13,7 +13,7 @@ import { type Job, type Serving, serve } from './dispatch';
 import { serveList } from './fan-out';
 import { LegWriter } from './legs';
 import { Presence } from './presence';
-import { promptLength } from './prompt-length';
+import { inputLength } from './prompt-length';
 import { Reclaimer } from './reclaim';
 import type { ServingRecord } from './record';
 import { Relay } from './relay';
@@ -65,6 +65,9 @@ export async function serveRequest(serving: Serving, request: AdmittedRequest): 
   if (res.closed) leave();
   res.once('close', leave);
   serving.active.add(presence);
+  // Known already where the request came through an admission gate that needed it.
+  const length = record.inputLen ?? inputLength(serving.fleet, body, route, request.rid);
+  const tokens = typeof length === 'number' ? length : await length;
   const job: Job = {
     rid: request.rid,
     route,
@@ -75,7 +78,7 @@ export async function serveRequest(serving: Serving, request: AdmittedRequest): 
     answer,
     record,
     deadline: request.arrivedAt + config.serving.requestTimeoutS * 1000,
-    tokens: promptLength(body, config.engine.charsPerToken),
+    tokens,
     oneLeg: plan.kind === 'single-leg',
   };
   record.inputLen = job.tokens;
@@ -83,9 +86,10 @@ export async function serveRequest(serving: Serving, request: AdmittedRequest): 
   const stopBeating = beat(serving, job);
   try {
     if (plan.kind === 'list') await serveList(serving, job, plan.prompts);
-    else if (body.value['stream'] === true) await serveStream(serving, job);
+    else if (body.value['stream'] === true) await serveStream(serving, job, choicesOf(plan));
     else if (plan.kind === 'single-leg') await servePlain(serving, job);
     else await serveWhole(serving, job);
+    learn(serving.fleet, record);
   } catch (error) {
     const known = toClient(error);
     if (isNarwhalError(known) && res.headersSent) answer.error(known);
@@ -96,10 +100,16 @@ export async function serveRequest(serving: Serving, request: AdmittedRequest): 
   }
 }
 
-async function serveStream(serving: Serving, job: Job): Promise<void> {
+async function serveStream(serving: Serving, job: Job, choices: number): Promise<void> {
   const { answer, record, route, body } = job;
-  await serve(serving, job, new Relay(answer, record, { route, wantsUsage: wantsUsage(body.value) }));
+  const options = { route, wantsUsage: wantsUsage(body.value), choices };
+  await serve(serving, job, new Relay(answer, record, options));
   answer.done();
+}
+
+/** A list of prompts in one leg is answered with a choice for each. */
+function choicesOf(plan: SplitPlan): number {
+  return plan.kind === 'single-leg' ? plan.prompts : 1;
 }
 
 async function serveWhole(serving: Serving, job: Job): Promise<void> {
@@ -127,6 +137,23 @@ async function servePlain(serving: Serving, job: Job): Promise<void> {
     },
   });
   if (bytes !== null) answer.json(200, bytes);
+}
+
+/** Intervals of fewer tokens are mostly noise. */
+const MIN_INTERVALS = 8;
+
+/** What a served request teaches admission of its decode engine. */
+function learn(fleet: Fleet, record: ServingRecord): void {
+  const { prefillAnsweredAt, firstOutputAt, lastOutputAt, outputLen, decodeIid } = record;
+  if (record.attempts !== 1 || record.parts !== null || firstOutputAt === null || lastOutputAt === null)
+    return;
+  const engine = fleet.engine(decodeIid ?? '');
+  if (engine === undefined) return;
+  if (prefillAnsweredAt !== null) engine.speed.sawFirstToken((firstOutputAt - prefillAnsweredAt) / 1000);
+  const intervals = (outputLen ?? 0) - 1;
+  if (intervals < MIN_INTERVALS) return;
+  // The request's own seat has been given back by now.
+  engine.speed.sawInterval(engine.decodes + 1, (lastOutputAt - firstOutputAt) / 1000 / intervals);
 }
 
 /** Comments for a stream that has had no output for `heartbeat_s`; they stop at the first output. */
@@ -162,7 +189,8 @@ export function wantsUsage(value: ParsedBody['value']): boolean {
   );
 }
 
-function wantedLength(value: ParsedBody['value']): number | null {
+/** The most tokens that the client asked for. */
+export function wantedLength(value: ParsedBody['value']): number | null {
   for (const name of ['max_completion_tokens', 'max_tokens']) {
     const wanted = value[name];
     if (typeof wanted === 'number') return wanted;

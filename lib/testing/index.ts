@@ -2,6 +2,7 @@ export type { BreachName } from './breach-log';
 export type { Generation, GenerationPart, TokenLogprob, ToolCallPiece, ToolCallPlan } from './generation';
 export type { GenerationRequest } from './generation-request';
 export type { StubHandoff, StubLedger } from './handoff-ledger';
+export { type MatcherResult, toHaveNoBreaches, toHaveNoOpenHandoffs } from './matchers';
 export type { StubCall, StubLeg, StubRole } from './stub-call';
 export type { StubEngine } from './stub-engine';
 export { type StubFleet, type StubFleetOptions, startStubFleet } from './stub-fleet';

@@ -1,11 +1,9 @@
-/** `narwhal check`: are the engines what the fleet file says? */
-import { defaultFleetPath } from '../../config/fleet-file';
+/** `narwhal check`: are the engines what the fleet file says? What it is made of is loaded when it runs. */
 import type { Command } from '../command';
-import { printable } from '../table';
-import { checkFleet } from './fleet-check';
-import { reportLines, verdictLines } from './report';
+import type * as Run from './run';
 
-const DEFAULT_TIMEOUT_S = 30;
+/** Seconds. */
+export const DEFAULT_TIMEOUT_S = 30;
 
 export const checkCommand: Command = {
   name: 'check',
@@ -27,17 +25,5 @@ export const checkCommand: Command = {
     ['narwhal check --fleet fleet.json', 'before the gateway is started'],
     ['narwhal check --json --quiet | jq .problems', 'for a script'],
   ],
-  async run(given) {
-    const report = await checkFleet({
-      fleetPath: given.text('fleet') ?? defaultFleetPath(process.env),
-      timeoutS: given.number('timeout', { min: 0.1, max: 3600 }) ?? DEFAULT_TIMEOUT_S,
-      onProgress: (line) => {
-        if (!given.has('quiet')) console.error(printable(line));
-      },
-    });
-    if (given.has('json')) console.log(JSON.stringify(report, null, 2));
-    else if (report.engines.length > 0) console.log(reportLines(report).join('\n'));
-    console.error(verdictLines(report).join('\n'));
-    return report.ok ? 0 : 1;
-  },
+  run: (given) => (require('./run') as typeof Run).runCheck(given),
 };

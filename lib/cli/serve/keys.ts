@@ -2,14 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { ConfigError } from '../../errors';
 import type { ApiKeys } from '../../index';
+import { DEFAULT_VARIABLE } from './defaults';
 
 /** Where keys come from. */
 export type KeySource =
   | { readonly kind: 'variable'; readonly name: string }
   | { readonly kind: 'file'; readonly path: string };
-
-/** Looked at where no flag names a source. */
-export const DEFAULT_VARIABLE = 'NARWHAL_API_KEYS';
 
 /** The source that the flags or the environment name; null for none: everyone may come in. */
 export function keySource(
