@@ -21,6 +21,7 @@ const PRINTS: Readonly<Record<string, readonly RegExp[]>> = {
     /acme: \{ requests: 2, refused: 0, tokens: 8 \}/,
     /nobody: \{ requests: 1, refused: 1/,
   ],
+  '06-fleet-test.mjs': [/pass 3\b/, /fail 0\b/],
 };
 
 interface Run {

@@ -14,6 +14,13 @@ import { leastLoaded } from '../engines/placement';
 /** An idle engine that was not measured for this long is let have a request whatever it would cost, ms. */
 const PROBE_AFTER_MS = 30_000;
 
+/** Projections that are compared with what came of them. */
+const COMPARED = 64;
+const MIN_COMPARED = 16;
+/** So many of ten requests should be in time: the price is taken as so much higher as that needs, within bounds. */
+const IN_TIME = 0.9;
+const MAX_CAUTION = 1.25;
+
 /** A projection; seconds. */
 export interface Price {
   /** All of it. */
@@ -38,6 +45,10 @@ export class Pricing {
   /** Highest price that is let in. */
   readonly limitS: number;
   readonly #fleet: Fleet;
+  /** Actual by projected time, of the latest requests. */
+  readonly #ratios: number[] = [];
+  /** By how much prices are raised before they are judged. */
+  #caution = 1;
 
   constructor(fleet: Fleet) {
     const { slo, serving } = fleet.config;
@@ -60,10 +71,26 @@ export class Pricing {
     if (price === null) return null;
     const { totalS, aloneS, engine } = price;
     const priceS = spentS + totalS;
-    const excessS = Math.max(0, totalS - this.limitS);
+    const excessS = Math.max(0, totalS * this.#caution - this.limitS);
     const mayProbe = engine.speed.running === 0 && now - engine.speed.measuredAt > PROBE_AFTER_MS;
-    if (priceS <= this.limitS || mayProbe) return { priceS, refusal: null, excessS };
+    if (priceS * this.#caution <= this.limitS || mayProbe) return { priceS, refusal: null, excessS };
     return { priceS, refusal: aloneS > this.limitS ? 'prompt' : 'queue', excessS };
+  }
+
+  /** By how much prices are raised before they are judged: 1 is not at all. */
+  get caution(): number {
+    return this.#caution;
+  }
+
+  /** What came of a price: the actual time to the first output. */
+  saw(priceS: number, actualS: number): void {
+    if (!(priceS > 0)) return;
+    this.#ratios.push(actualS / priceS);
+    if (this.#ratios.length > COMPARED) this.#ratios.shift();
+    if (this.#ratios.length < MIN_COMPARED) return;
+    const sorted = [...this.#ratios].sort((a, b) => a - b);
+    const wanted = sorted[Math.floor(sorted.length * IN_TIME)]!;
+    this.#caution = Math.min(Math.max(wanted, 1), MAX_CAUTION);
   }
 
   /** Projects a request that would be placed now; null while too little is known. */

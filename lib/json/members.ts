@@ -157,23 +157,16 @@ function endOfContainer(bytes: Buffer, start: number): number {
 
 /** One behind the closing quote of the string whose opening quote stands at `start`. */
 function endOfString(bytes: Buffer, start: number): number {
-  let at = start + 1;
-  for (;;) {
-    const quote = nextQuote(bytes, at);
-    if (quote === -1) return bytes.length;
-    if (!isEscaped(bytes, quote)) return quote + 1;
-    at = quote + 1;
+  const walkEnd = Math.min(start + 1 + WALK_BYTES, bytes.length);
+  for (let at = start + 1; at < walkEnd; at++) {
+    const byte = bytes[at];
+    if (byte === QUOTE) return at + 1;
+    // From here on parity has to be looked at: the search below does.
+    if (byte === BACKSLASH) break;
   }
-}
-
-function nextQuote(bytes: Buffer, start: number): number {
-  const walkEnd = start + WALK_BYTES;
-  let at = start;
-  while (at < walkEnd) {
-    if (bytes[at] === QUOTE) return at;
-    at++;
-  }
-  return bytes.indexOf(QUOTE, at);
+  let quote = bytes.indexOf(QUOTE, start + 1);
+  while (quote !== -1 && isEscaped(bytes, quote)) quote = bytes.indexOf(QUOTE, quote + 1);
+  return quote === -1 ? bytes.length : quote + 1;
 }
 
 /**

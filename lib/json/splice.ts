@@ -49,10 +49,22 @@ export function splice(bytes: Buffer, members: readonly Member[], edits: Readonl
   for (const [name, edit] of edits) {
     if (edit === null || placed.has(name)) continue;
     separate(parts);
-    parts.push(Buffer.from(`${JSON.stringify(name)}:`), textOf(edit));
+    parts.push(keyOf(name), textOf(edit));
   }
   parts.push(CLOSE);
   return Buffer.concat(parts);
+}
+
+/** Keys that were appended before, written: callers append a handful of names of their own. */
+const KEYS = new Map<string, Buffer>();
+
+function keyOf(name: string): Buffer {
+  let key = KEYS.get(name);
+  if (key === undefined) {
+    key = Buffer.from(`${JSON.stringify(name)}:`);
+    if (KEYS.size < 64) KEYS.set(name, key);
+  }
+  return key;
 }
 
 /** A comma, unless nothing stands behind the opening brace yet. */

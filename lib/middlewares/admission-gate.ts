@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Admission, Visit } from '../admission/admission';
 import type { LimitVerdict } from '../admission/limiter';
+import type { Pricing } from '../admission/price';
 import { houseFull, overOwnLimit, tooExpensive, waitedTooLong } from '../admission/refusals';
 import type { SeatAnswer } from '../admission/seats';
 import type { RequestContext } from '../context';
@@ -90,6 +91,9 @@ async function pass(
     checkPresence(res);
     judge(admission, context, since);
     if (await takeSeat(admission, visit, res)) judge(admission, context, since);
+    const { pricing } = admission;
+    if (pricing !== null && record.priceMs !== null)
+      res.once('close', () => compare(pricing, context, since));
   } finally {
     record.queueWaitMs = performance.now() - since;
   }
@@ -174,6 +178,13 @@ function judge({ pricing }: Admission, { body, route, record }: RequestContext, 
   if (verdict.refusal === null) return;
   if (pricing.mode !== 'shadow') throw tooExpensive(verdict);
   record.shadow ??= verdict.refusal;
+}
+
+/** Tells pricing what came of a price. */
+function compare(pricing: Pricing, { record }: RequestContext, since: number): void {
+  const { priceMs, firstOutputAt, attempts } = record;
+  if (priceMs === null || firstOutputAt === null || attempts !== 1) return;
+  pricing.saw(priceMs / 1000, (firstOutputAt - since) / 1000);
 }
 
 /** Takes a seat, or waits for one. @returns whether it waited. @throws the refusal. */

@@ -29,7 +29,8 @@ const NOT_OBJECT = 'the request body must be a JSON object';
 export function parseBody(bytes: Buffer): ParsedBody {
   const text = withoutMark(bytes);
   if (!isUtf8(text)) throw new NarwhalError('badEncoding', 'the request body is not valid UTF-8');
-  return mark(text, parseJson(text));
+  const decoded = text.toString('utf8');
+  return mark(text, decoded, parseJson(decoded));
 }
 
 /**
@@ -50,7 +51,7 @@ export function bodyFromValue(value: unknown): ParsedBody {
   }
   // What is checked must be what is sent: an object that writes itself is read back from its text.
   if (typeof value['toJSON'] === 'function') return parseBody(Buffer.from(text ?? ''));
-  return mark(Buffer.from(text), value);
+  return mark(Buffer.from(text), text, value);
 }
 
 function withoutMark(bytes: Buffer): Buffer {
@@ -58,18 +59,18 @@ function withoutMark(bytes: Buffer): Buffer {
   return marked ? bytes.subarray(3) : bytes;
 }
 
-function parseJson(bytes: Buffer): unknown {
+function parseJson(text: string): unknown {
   try {
-    return JSON.parse(bytes.toString('utf8'));
+    return JSON.parse(text);
   } catch {
     // The parser's own message quotes the client's text, so it goes nowhere, not even as a cause.
     throw new NarwhalError('badJson', NOT_JSON);
   }
 }
 
-function mark(bytes: Buffer, value: unknown): ParsedBody {
+function mark(bytes: Buffer, text: string, value: unknown): ParsedBody {
   if (!isObject(value)) throw new NarwhalError('badBodyShape', NOT_OBJECT);
-  if (hasLoneSurrogate(bytes)) {
+  if (hasLoneSurrogate(bytes, text)) {
     throw new NarwhalError('badJson', 'the request body must not contain unpaired surrogate escapes');
   }
   const members = objectMembers(bytes);

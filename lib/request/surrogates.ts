@@ -5,18 +5,22 @@ const LETTER_U = 0x75;
 /** To lower case for ASCII letters; digits stay what they are. */
 const LOWER = 0x20;
 
+/** Escaped backslashes are not told apart here: the walk below does that. */
+const MAYBE_SURROGATE = /\\u[dD][89a-fA-F]/;
+
 /** The length of one `\uXXXX`. */
 const ESCAPE_BYTES = 6;
 
 /**
  * Whether JSON text holds an escape of half a surrogate pair, in a key or a value, at any depth.
  *
- * @param bytes text that `JSON.parse` has accepted. Raw UTF-8 cannot hold half a pair, so that only
+ * @param bytes JSON text that `JSON.parse` has accepted. Raw UTF-8 cannot hold half a pair, so that only
  *   escapes are looked at.
+ * @param text the same, decoded.
  */
-export function hasLoneSurrogate(bytes: Buffer): boolean {
-  // Surrogates are U+D800 to U+DFFF: without this text in it no escape can be one.
-  if (!bytes.includes('\\ud') && !bytes.includes('\\uD')) return false;
+export function hasLoneSurrogate(bytes: Buffer, text: string): boolean {
+  // Surrogates are U+D800 to U+DFFF. The search over the decoded text is a third of one over the bytes.
+  if (!MAYBE_SURROGATE.test(text)) return false;
   let at = bytes.indexOf(BACKSLASH);
   while (at < bytes.length) {
     if (bytes[at] !== BACKSLASH) {

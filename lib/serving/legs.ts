@@ -89,12 +89,12 @@ function editsOf(
   modelText: string,
   question: string | null,
 ): Edits {
-  const edits = new Map<string, string | null>();
+  const edits = new Map<string, Buffer | null>();
   for (const [field, action] of actions) {
     if (action.kind === 'drop') edits.set(field, null);
-    else if (action.kind === 'set') edits.set(field, action.text);
-    else if (action.kind === 'model') edits.set(field, modelText);
-    else if (action.kind === 'handoff') edits.set(field, question);
+    else if (action.kind === 'set') edits.set(field, Buffer.from(action.text));
+    else if (action.kind === 'model') edits.set(field, Buffer.from(modelText));
+    else if (action.kind === 'handoff') edits.set(field, question === null ? null : Buffer.from(question));
   }
   return edits;
 }
@@ -103,6 +103,8 @@ function editsOf(
 function isForced(choice: unknown): boolean {
   return choice === 'required' || (typeof choice === 'object' && choice !== null);
 }
+
+const USAGE_ALONE = Buffer.from('{"include_usage":true}');
 
 /**
  * The client's `stream_options` with `include_usage` on.
@@ -116,7 +118,7 @@ function usageOptions(
   field: string,
 ): string | Buffer | null {
   const own = value[field];
-  if (own === undefined || own === null) return '{"include_usage":true}';
+  if (own === undefined || own === null) return USAGE_ALONE;
   if (typeof own !== 'object' || Array.isArray(own)) return null;
   const member = members.find(({ name }) => name === field)!;
   return splice(bytes, objectMembers(bytes, member.valueStart), new Map([['include_usage', 'true']]));
