@@ -86,6 +86,20 @@ describe('GET /metrics', () => {
     expect(seen.value('narwhal_first_byte_seconds_count')).toBe(0);
   });
 
+  it('counts what shadow admission would have refused', async () => {
+    const { url, journal } = await startGateway({
+      fleetFile: { slo: { ttft_s: 0.001 }, serving: { admission: 'shadow' } },
+      router: { admissionGate: { maxDelayS: 60 } },
+      stub: { script: { leg: 'prefill', delayMs: 10 } },
+    });
+    let shadow: string | null = null;
+    for (let count = 1; shadow === null; count++) {
+      expect((await call(url + CHAT, { body: CHAT_BODY })).status).toBe(200);
+      shadow = (await journal.waitForRows(count)).at(-1)!.shadow;
+    }
+    expect((await scrape(url)).value('narwhal_shadow_refusals_total', { reason: shadow })).toBe(1);
+  });
+
   it('counts failures by engine and class, retries, and an engine that was taken out', async () => {
     const { url, journal, router } = await startGateway({
       fleetFile: { serving: { retry_base_s: 0.001 }, recovery: { eject_after: 1 } },

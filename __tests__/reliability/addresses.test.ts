@@ -93,8 +93,12 @@ describe('a name whose address changes', () => {
     expect(asked).toBeGreaterThan(1);
     // The old sockets are closed, not kept beside the new ones.
     await new Promise<void>((resolve) => {
-      const look = (): void =>
-        old.getConnections((_error, count) => (count === 0 ? resolve() : setTimeout(look, 5)));
+      const look = (): void => {
+        old.getConnections((_error, count) => {
+          if (count === 0) resolve();
+          else setTimeout(look, 5);
+        });
+      };
       look();
     });
   });

@@ -16,7 +16,13 @@ export const BODY = { messages: [{ role: 'user', content: 'Say nonce-abc' }] };
 export interface Setup {
   readonly stub?: StubFleetOptions;
   /** Sections put over the fleet file. */
-  readonly file?: object & { readonly serving?: object };
+  readonly file?: {
+    readonly engines?: readonly object[];
+    readonly serving?: object;
+    readonly engine?: object;
+    readonly recovery?: object;
+    readonly controller?: object;
+  };
   readonly router?: NarwhalRouterOptions;
   /** Mounted before the router. */
   readonly before?: readonly RequestHandler[];

@@ -44,7 +44,7 @@ it('the journal of a gateway has every row, whole, when process.exit follows clo
   expect(rows).toHaveLength(1000);
   expect(new Set(rows.map(({ rid }) => rid)).size).toBe(1000);
   expect(rows.every(({ terminal }) => terminal === 'completed')).toBe(true);
-});
+}, 90_000);
 
 it('a host that has closed gateway and server ends by itself', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'narwhal-exit-'));

@@ -15,7 +15,7 @@ export async function fixedRateFleet({ prefill, tokensPerS, overheadMs }) {
   return startStubFleet({ prefill, decode: 2, script });
 }
 
-/** Requests that the fleet can prefill in a second. */
-export function capacity({ prefill, tokensPerS, overheadMs }, meanTokens) {
-  return prefill / (overheadMs / 1000 + meanTokens / tokensPerS);
+/** Engine seconds that the prefill of one prompt takes. */
+export function workS({ tokensPerS, overheadMs }, tokens) {
+  return overheadMs / 1000 + tokens / tokensPerS;
 }

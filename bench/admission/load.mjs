@@ -15,7 +15,7 @@ export function randomOf(seed) {
 /**
  * @param {string} url
  * @param {{ perS: number, seconds: number, minTokens: number, maxTokens: number, random: () => number }} load
- * @returns for each arrival: status, and seconds to the first byte of the answer's body (null without one)
+ * @returns for each arrival: length, status, and seconds to the first byte of the answer's body (null without one)
  */
 export async function openLoop(url, { perS, seconds, minTokens, maxTokens, random }) {
   const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
@@ -53,9 +53,9 @@ function ask(agent, url, tokens) {
       res.on('data', () => {
         firstByteS ??= (performance.now() - sentAt) / 1000;
       });
-      res.on('close', () => resolve({ status: res.statusCode, firstByteS }));
+      res.on('close', () => resolve({ status: res.statusCode, firstByteS, tokens }));
     });
-    req.on('error', () => resolve({ status: 0, firstByteS: null }));
+    req.on('error', () => resolve({ status: 0, firstByteS: null, tokens }));
     req.end(body);
   });
   return { done, cut: () => req.destroy() };

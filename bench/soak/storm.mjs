@@ -13,7 +13,7 @@ import { Weather } from './weather.mjs';
 const BATCH = 500;
 const CONCURRENCY = 24;
 /** Requests before the heap is measured for the first time. */
-const WARM_UP = 1000;
+const WARM_UP = 2000;
 
 /** Short limits, so that stalled engines are noticed within the storm. */
 const LIMITS = {

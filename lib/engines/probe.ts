@@ -25,7 +25,9 @@ export async function probeHealth(
   const { config, transport } = probing;
   const question = { method: 'GET', path: '/health', headers: headersFor(config), body: null } as const;
   const { status, refused } = await ask(transport, engine, question, config.engine.healthTimeoutS);
-  return { ok: status === 200, refused };
+  // Servers of other kinds may lack the page (Ollama does): that they say so is a sign of life.
+  const lacksPage = status === 404 && engine.config.role === 'both';
+  return { ok: status === 200 || lacksPage, refused };
 }
 
 /**

@@ -4,11 +4,12 @@
  * It is an optional peer, so it is required when a router is built and may be absent. Every copy of it
  * shares what the host has registered.
  */
+import type * as Otel from '@opentelemetry/api';
 import type { Meter, MeterProvider, Tracer, TracerProvider } from '@opentelemetry/api';
 import { packageVersion } from '../journal/journal';
 
 /** The API's module. */
-export type OtelApi = typeof import('@opentelemetry/api');
+export type OtelApi = typeof Otel;
 
 /** Name of the instrumentation: of its tracer and its meter. */
 export const SCOPE = 'express-narwhal';

@@ -36,6 +36,7 @@ class ByLabel {
 export class RequestMetrics implements RequestObserver {
   readonly #requests = new RequestCounts();
   readonly #tokens = { input: 0, output: 0 };
+  readonly #shadow = { prompt: 0, queue: 0 };
   readonly #slo: FleetConfig['slo'];
   readonly #measured = { ttft: 0, tpot: 0 };
   readonly #met = { ttft: 0, tpot: 0 };
@@ -59,6 +60,7 @@ export class RequestMetrics implements RequestObserver {
     this.#requests.count(row);
     this.#duration.observe(row.terminal, row.duration_s);
     if (row.queue_wait_s !== null) this.#queueWait.observe(row.queue_wait_s);
+    if (row.shadow !== null) this.#shadow[row.shadow]++;
     if (record.legs.length === 0) return;
     this.#tokens.input += row.input_len ?? 0;
     this.#tokens.output += row.output_len ?? 0;
@@ -105,6 +107,7 @@ export class RequestMetrics implements RequestObserver {
       histogram('narwhal_token_interval_seconds', one(this.#tokenInterval)),
       histogram('narwhal_router_overhead_seconds', one(this.#overhead)),
       collectedCounter('narwhal_tokens_total', () => samplesOf('type', this.#tokens)),
+      collectedCounter('narwhal_shadow_refusals_total', () => samplesOf('reason', this.#shadow)),
       collectedCounter('narwhal_slo_measured_total', () => this.#targets(this.#measured)),
       collectedCounter('narwhal_slo_met_total', () => this.#targets(this.#met)),
     ];

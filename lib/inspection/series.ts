@@ -42,6 +42,11 @@ export const SERIES = Object.freeze({
   narwhal_router_overhead_seconds: series('histogram', 'Time in which a served request waited for nobody'),
   narwhal_tokens_total: series('counter', 'Tokens of requests that reached an engine', 'type'),
   narwhal_retries_total: series('counter', 'Attempts that followed a failed one'),
+  narwhal_shadow_refusals_total: series(
+    'counter',
+    'Requests that serving.admission shadow let in and predictive would have refused',
+    'reason',
+  ),
   narwhal_slo_measured_total: series('counter', 'Requests that a target of the slo applies to', 'target'),
   narwhal_slo_met_total: series('counter', 'Requests that were within a target of the slo', 'target'),
 

@@ -12,8 +12,9 @@ import { FileWatch } from './watch';
 /** Runs until a signal ends it. */
 export async function runServe(given: Given): Promise<null> {
   const settings = settingsOf(given, process.env);
-  const gateway = await startGateway(settings);
   const watch = new FileWatch(watchedPaths(settings), () => reload(gateway, settings, watch));
+  const gateway = await startGateway(settings);
+  watch.start();
   process.on('SIGHUP', () => reload(gateway, settings, watch));
   endOnSignal(async () => {
     watch.stop();
