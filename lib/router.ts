@@ -59,8 +59,9 @@ export function narwhalRouter(options?: NarwhalRouterOptions): NarwhalRouter {
   checkMiddlewareOptions(given);
   const parts = buildParts(given);
   const router = Router() as unknown as NarwhalHandler & { use(handler: NarwhalHandler): void };
-  router.use(parts.inspection);
+  // The busy routes first: each layer of a router costs every request that passes it.
   router.use(completionRoutes(parts));
+  router.use(parts.inspection);
   return Object.assign(router, {
     close: () => parts.shutdown.close(),
     state: parts.state,

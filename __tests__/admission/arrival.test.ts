@@ -109,7 +109,7 @@ describe('the delay of the event loop', () => {
     const gateway = await startGateway({
       stub: {
         tokenDelayMs: 20,
-        generate: () => ({ parts: Array.from({ length: 60 }, (_, n) => ({ text: ` w${n}` })) }),
+        generate: () => ({ content: new Array(30).fill(' w') }),
       },
       fleetFile: { slo: { ttft_s: 0.2 } },
     });
@@ -122,12 +122,14 @@ describe('the delay of the event loop', () => {
       onPiece: () => flowing(),
     });
     await begun;
+    let blocks = 0;
     const block = setInterval(() => {
       const end = performance.now() + 120;
       while (performance.now() < end);
+      blocks++;
     }, 10);
-    let refused = await call(gateway.url + CHAT, { body: CHAT_BODY });
-    while (refused.status === 200) refused = await call(gateway.url + CHAT, { body: CHAT_BODY });
+    await until(() => blocks >= 3);
+    const refused = await call(gateway.url + CHAT, { body: CHAT_BODY });
     clearInterval(block);
     expect(refused.status).toBe(429);
     expect(envelopeOf(refused)).toEqual({

@@ -113,7 +113,7 @@ const CASES: readonly Case[] = [
 
 /** Fields of a row, in their order. */
 const FIELDS =
-  'run rid client_rid tenant route stream at arrived input_len output_len wanted_len ttft_s first_byte_s tpot_s queue_wait_s duration_s prefill_iid decode_iid crossed terminal reason cancelled_phase status attempts decode_attempts attempt_failures kv parts finish_reason error';
+  'run rid client_rid tenant route stream at arrived input_len output_len wanted_len ttft_s first_byte_s tpot_s queue_wait_s price_s shadow duration_s prefill_iid decode_iid crossed terminal reason cancelled_phase status attempts decode_attempts attempt_failures kv parts finish_reason error';
 
 describe('the row', () => {
   it.each(CASES)('of $words', async ({ options, path = CHAT, sent, status, row }) => {

@@ -81,6 +81,8 @@ describe('journalRecord', () => {
       first_byte_s: null,
       tpot_s: null,
       queue_wait_s: null,
+      price_s: null,
+      shadow: null,
       duration_s: expect.any(Number),
       prefill_iid: null,
       decode_iid: null,

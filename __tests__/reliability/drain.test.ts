@@ -94,6 +94,16 @@ describe('POST /narwhal/engines/:iid/readmit', () => {
     expect((await act(gateway, 'd0/readmit')).status).toBe(409);
   });
 
+  it('does not where it takes the handoff and then fails: that one is not offered again', async () => {
+    const gateway = await startGateway({ stub: { decode: 2 } });
+    await act(gateway, 'd0/drain');
+    const error = { message: 'Internal server error', code: 500 };
+    gateway.fleet.engine('d0').script = { leg: 'decode', errorFrameAfter: { frames: 0, error, done: true } };
+    expect((await act(gateway, 'd0/readmit')).status).toBe(409);
+    expect(gateway.router.state().handoffs).toMatchObject({ produced: 1, claimed: 1 });
+    expect(gateway.reclaims()).toEqual([]);
+  });
+
   it('makes no handoff that nobody could take', async () => {
     const gateway = await startGateway();
     await act(gateway, 'd0/drain');

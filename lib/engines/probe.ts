@@ -17,6 +17,9 @@ export interface Probing {
   readonly partner: (role: 'prefill' | 'decode') => Engine | null;
 }
 
+/** A key or a whole value: inside a JSON string the quotes would be escaped. */
+const ERROR = Buffer.from('"error"');
+
 /** Asks `/health`. */
 export async function probeHealth(
   probing: Probing,
@@ -42,51 +45,53 @@ export async function probeHealth(
 export async function probeInference(probing: Probing, engine: Engine): Promise<boolean> {
   const id = `probe-${nanoid()}`;
   const { role } = engine.config;
-  if (role === 'both') return (await oneToken(probing, engine, `${id}-single`, null)).status === 200;
+  if (role === 'both') return (await oneToken(probing, engine, `${id}-single`, '')).status === 200;
   const producer = role === 'prefill' ? engine : probing.partner('prefill');
   if (producer === null) return true;
   const consumer = role === 'decode' ? engine : probing.partner('decode');
-  if (consumer === null) return (await oneToken(probing, producer, `${id}-single`, null)).status === 200;
+  if (consumer === null) return (await oneToken(probing, producer, `${id}-single`, '')).status === 200;
   const handoff = await prefill(probing, producer, id);
   if (handoff === null) return role === 'decode';
   return (await consume(probing, consumer, handoff, id)) || role === 'prefill';
 }
 
-/** Offers a handoff to a decode engine; one that it surely did not take goes to another. */
+/**
+ * Offers a handoff to a decode engine; one that it surely did not take goes to another.
+ *
+ * Streamed, as requests are: then a status says whether it was taken. Without a stream, a KV load failure
+ * comes as a 500 as well.
+ */
 async function consume(probing: Probing, consumer: Engine, handoff: Handoff, id: string): Promise<boolean> {
-  const text = handoff.text.toString('utf8');
-  const { status, refused } = await oneToken(probing, consumer, `${id}-decode`, text);
+  const taking = `,"kv_transfer_params":${handoff.text.toString('utf8')}`;
+  const streamed = `${taking},"stream":true`;
+  const { status, refused, body } = await oneToken(probing, consumer, `${id}-decode`, streamed);
   if (status === 200) {
     handoff.settle('claimed');
-    return true;
+    return !body.includes(ERROR);
   }
   const other = refused || status >= 300 ? probing.partner('decode') : null;
   const isReclaimed =
     other !== null &&
     other !== consumer &&
-    (await oneToken(probing, other, `${id}-reclaim`, text)).status === 200;
+    (await oneToken(probing, other, `${id}-reclaim`, taking)).status === 200;
   handoff.settle(isReclaimed ? 'reclaimed' : 'leased');
   return false;
 }
 
 async function prefill(probing: Probing, engine: Engine, id: string): Promise<Handoff | null> {
   const { connector } = probing;
-  const { status, body } = await oneToken(probing, engine, `${id}-prefill`, connector.question);
+  const asking = `,"kv_transfer_params":${connector.question}`;
+  const { status, body } = await oneToken(probing, engine, `${id}-prefill`, asking);
   const value = status === 200 ? parse(body) : null;
   if (value === null) return null;
   const reading = connector.take(body, value);
   return reading.kind === 'handoff' ? probing.ledger.take(engine, reading.text) : null;
 }
 
-function oneToken(
-  probing: Probing,
-  engine: Engine,
-  id: string,
-  transfer: string | null,
-): Promise<SmallAnswer> {
+/** @param more raw text of further members, each behind a comma. */
+function oneToken(probing: Probing, engine: Engine, id: string, more: string): Promise<SmallAnswer> {
   const { config, transport } = probing;
-  const params = transfer === null ? '' : `,"kv_transfer_params":${transfer}`;
-  const body = `{"model":${JSON.stringify(config.model)},"prompt":"ping","max_tokens":1,"ignore_eos":true${params}}`;
+  const body = `{"model":${JSON.stringify(config.model)},"prompt":"ping","max_tokens":1,"ignore_eos":true${more}}`;
   const headers = { ...headersFor(config), 'content-type': 'application/json', 'x-request-id': id };
   const question = { method: 'POST', path: '/v1/completions', headers, body: Buffer.from(body) } as const;
   return ask(transport, engine, question, config.engine.healthTimeoutS);
