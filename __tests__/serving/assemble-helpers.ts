@@ -41,7 +41,7 @@ export function assembleText(
   events: readonly (string | Buffer)[],
   template = true,
 ) {
-  return assembler(route, events, template).finish().toString();
+  return Buffer.from(assembler(route, events, template).finish(), 'latin1').toString();
 }
 
 interface Answer extends Json {

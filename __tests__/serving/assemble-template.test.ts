@@ -9,7 +9,12 @@ function outcomes(route: 'chat' | 'completion', events: readonly Event[]): strin
   return [true, false].map((template) => {
     try {
       const made = assembler(route, events, template);
-      return JSON.stringify([made.finish().toString(), made.hasOutput, made.finishReason, made.usage]);
+      return JSON.stringify([
+        Buffer.from(made.finish(), 'latin1').toString(),
+        made.hasOutput,
+        made.finishReason,
+        made.usage,
+      ]);
     } catch (error) {
       return String(error);
     }

@@ -34,6 +34,8 @@ export interface Visit {
   limits: LimitVerdict | Promise<LimitVerdict> | null;
   /** Tokens that were taken for it. */
   tokens: number;
+  /** Monotonic ms from which its price counts; null before it has a seat. */
+  pricedAt: number | null;
   /** Ends the visit; a second call does nothing. @param tokens that it used. */
   leave(tokens: number): void;
 }
@@ -82,6 +84,7 @@ export class Admission {
       ticket,
       limits: tenant === null ? null : this.limiter.take(tenant, 1, 0),
       tokens: 0,
+      pricedAt: null,
       leave: (tokens) => {
         if (isOver) return;
         isOver = true;

@@ -123,7 +123,7 @@ export class Seats {
   }
 
   #callNext(): void {
-    if (this.#taken >= this.limits.seats) return;
+    if (this.#waiting === 0 || this.#taken >= this.limits.seats) return;
     const [first] = this.#shares.next()?.queue ?? [];
     if (first === undefined) return;
     this.#forget(first);

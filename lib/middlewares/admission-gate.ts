@@ -2,7 +2,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Admission, Visit } from '../admission/admission';
 import type { LimitVerdict } from '../admission/limiter';
-import type { Pricing } from '../admission/price';
 import { houseFull, overOwnLimit, tooExpensive, waitedTooLong } from '../admission/refusals';
 import type { SeatAnswer } from '../admission/seats';
 import type { RequestContext } from '../context';
@@ -11,6 +10,7 @@ import { drain } from '../request/drain';
 import { splitPlan } from '../request/indivisible';
 import { guessRoute } from '../request/route';
 import { CHARS_PER_TOKEN, inputLength, promptLength } from '../serving/prompt-length';
+import type { ServingRecord } from '../serving/record';
 import { wantedLength } from '../serving/serve-request';
 import { type AdmissionGateOptions, admissionOf } from './admission-options';
 import { checkOnError, enter, type NarwhalHandler, type OnError, refuse } from './handler';
@@ -91,9 +91,7 @@ async function pass(
     checkPresence(res);
     judge(admission, context, since);
     if (await takeSeat(admission, visit, res)) judge(admission, context, since);
-    const { pricing } = admission;
-    if (pricing !== null && record.priceMs !== null)
-      res.once('close', () => compare(pricing, context, since));
+    visit.pricedAt = since;
   } finally {
     record.queueWaitMs = performance.now() - since;
   }
@@ -111,6 +109,7 @@ function visitOf(
   const leave = (): void => {
     const { attempts, inputLen, outputLen, deltas } = record;
     visit.leave(attempts === 0 ? 0 : (inputLen ?? 0) + (outputLen ?? deltas));
+    compare(admission, visit, record);
   };
   if (res.closed) leave();
   else res.once('close', leave);
@@ -181,21 +180,24 @@ function judge({ pricing }: Admission, { body, route, record }: RequestContext, 
 }
 
 /** Tells pricing what came of a price. */
-function compare(pricing: Pricing, { record }: RequestContext, since: number): void {
+function compare({ pricing }: Admission, { pricedAt }: Visit, record: ServingRecord): void {
   const { priceMs, firstOutputAt, attempts } = record;
-  if (priceMs === null || firstOutputAt === null || attempts !== 1) return;
-  pricing.saw(priceMs / 1000, (firstOutputAt - since) / 1000);
+  if (pricing === null || priceMs === null || firstOutputAt === null) return;
+  if (pricedAt !== null && attempts === 1) pricing.saw(priceMs / 1000, (firstOutputAt - pricedAt) / 1000);
 }
 
 /** Takes a seat, or waits for one. @returns whether it waited. @throws the refusal. */
 async function takeSeat({ seats }: Admission, { tenant }: Visit, res: ServerResponse): Promise<boolean> {
   let hasWaited = false;
   const answer = await new Promise<SeatAnswer>((resolve) => {
+    let leave: (() => void) | null = null;
     let isAnswered = false;
-    const leave = seats.enter((given) => {
+    const take = (given: SeatAnswer): void => {
       isAnswered = true;
+      if (leave !== null) res.off('close', leave);
       resolve(given);
-    }, tenant ?? undefined);
+    };
+    leave = seats.enter(take, tenant ?? undefined);
     if (isAnswered) return;
     hasWaited = true;
     res.once('close', leave);

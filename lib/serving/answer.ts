@@ -24,14 +24,19 @@ export class Answer {
   /** The client has seen output: nothing may be retried any more. */
   hasOutput = false;
 
-  /** Sends a whole JSON answer. */
+  /**
+   * Sends a whole JSON answer.
+   *
+   * @param body its bytes; or text, of which each character is one byte (`latin1`): Node writes a head
+   *   and a text in one piece, which saves a system call's worth over a head and a buffer.
+   */
   json(status: number, body: Buffer | string): void {
     const res = this.#res;
     if (res.headersSent || res.destroyed) return;
     res.statusCode = status;
     res.setHeader('content-type', 'application/json');
-    res.setHeader('content-length', Buffer.byteLength(body));
-    res.end(body);
+    res.setHeader('content-length', body.length);
+    res.end(body, 'latin1');
   }
 
   /** Sends an error: JSON with its true status, or one error frame where the stream has begun. */
@@ -43,7 +48,7 @@ export class Answer {
     }
     for (const [name, value] of Object.entries(error.headers)) res.setHeader(name, value);
     res.setHeader('x-narwhal-reason', error.reason);
-    this.json(error.status, JSON.stringify(error));
+    this.json(error.status, Buffer.from(JSON.stringify(error)));
   }
 
   /** Sends the 200 of a stream; only once. */

@@ -49,8 +49,8 @@ export class Assembly implements StreamConsumer {
     if (this.#hasOutput) this.#record.lastOutputAt = performance.now();
   }
 
-  /** The answer's JSON text; call it after the leg ended well. */
-  finish(): Buffer {
+  /** The answer's JSON text, one character a byte; call it after the leg ended well. */
+  finish(): string {
     const { usage, finishReason } = this.#assembler;
     if (usage !== null) noteUsage(this.#record, usage);
     this.#record.finishReason = finishReason;

@@ -64,7 +64,7 @@ async function assembleParts(serving: Serving, job: Job, prompts: readonly Span[
     assemblies[index] = assembly;
     return serve(serving, part, assembly);
   });
-  const texts = assemblies.map((assembly) => assembly.finish());
+  const texts = assemblies.map((assembly) => Buffer.from(assembly.finish(), 'latin1'));
   const usage = sumUsage(assemblies.flatMap((assembly) => (assembly.usage === null ? [] : [assembly.usage])));
   if (usage !== null) noteUsage(record, usage);
   const choices = texts.map((text, index) => renumberedChoice(text, objectMembers(text), index));
