@@ -8,9 +8,9 @@ import { narwhalRouter } from 'express-narwhal';
 import { fixedRateFleet, workS } from './admission/fleet.mjs';
 import { openLoop, randomOf } from './admission/load.mjs';
 
-const SHAPE = { prefill: 2, tokensPerS: 6000, overheadMs: 5 };
+const SHAPE = { prefill: 2, tokensPerS: 3000, overheadMs: 5 };
 const LOAD = { minTokens: 100, maxTokens: 700 };
-const TTFT_S = 0.5;
+const TTFT_S = 1;
 const OVERLOAD = 2;
 const SEED = 20_260_101;
 

@@ -9,6 +9,8 @@ export interface SmallAnswer {
   readonly body: Buffer;
   /** Nothing listens there. */
   readonly refused: boolean;
+  /** The question was on a socket: the engine may have taken it, whatever came then. */
+  readonly sent: boolean;
 }
 
 /** What is asked. */
@@ -45,14 +47,17 @@ export function ask(
     const parts: Buffer[] = [];
     let bytes = 0;
     let status = 0;
+    let sent = false;
     let forget = (): void => {};
     const end = (refused = false): void => {
       clearTimeout(timer);
       forget();
-      resolve({ status, body: Buffer.concat(parts), refused });
+      resolve({ status, body: Buffer.concat(parts), refused, sent });
     };
     const sink: CallSink = {
-      sent() {},
+      sent() {
+        sent = true;
+      },
       head(answered: number, _headers: AnswerHeaders) {
         status = answered;
       },

@@ -64,12 +64,12 @@ export async function probeInference(probing: Probing, engine: Engine): Promise<
 async function consume(probing: Probing, consumer: Engine, handoff: Handoff, id: string): Promise<boolean> {
   const taking = `,"kv_transfer_params":${handoff.text.toString('utf8')}`;
   const streamed = `${taking},"stream":true`;
-  const { status, refused, body } = await oneToken(probing, consumer, `${id}-decode`, streamed);
+  const { status, sent, body } = await oneToken(probing, consumer, `${id}-decode`, streamed);
   if (status === 200) {
     handoff.settle('claimed');
     return !body.includes(ERROR);
   }
-  const other = refused || status >= 300 ? probing.partner('decode') : null;
+  const other = !sent || status >= 300 ? probing.partner('decode') : null;
   const isReclaimed =
     other !== null &&
     other !== consumer &&
