@@ -1,5 +1,5 @@
 /** Short ways to write chunks and to assemble them. */
-import { Assembler } from '../../lib/serving/assemble';
+import { Assembler } from '../../lib/serving/assembling/assembler';
 
 export type Json = Record<string, unknown>;
 

@@ -1,4 +1,4 @@
-import { AssemblyError } from '../../lib/serving/assemble';
+import { AssemblyError } from '../../lib/serving/assembling/assembler';
 import { assemble, chat, message, ROLE } from './assemble-helpers';
 
 const call = (index: number, fields: object) => chat({ tool_calls: [{ index, ...fields }] });

@@ -1,4 +1,4 @@
-import { Assembler, AssemblyError } from '../../lib/serving/assemble';
+import { Assembler, AssemblyError } from '../../lib/serving/assembling/assembler';
 import {
   assemble,
   assembler,

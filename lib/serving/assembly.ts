@@ -1,7 +1,7 @@
 /** Events into one JSON answer for a client that does not stream. */
 
 import type { Route } from '../request/schema';
-import { Assembler, type AssemblerOptions } from './assemble';
+import { Assembler, type AssemblerOptions } from './assembling/assembler';
 import type { Flow, StreamConsumer } from './decode-leg';
 import type { ServingRecord } from './record';
 import { noteUsage } from './usage';

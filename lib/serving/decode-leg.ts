@@ -1,7 +1,7 @@
 /** The decode leg: a stream of events for a consumer, until it is good, cut or wrong. */
 import type { AnswerHeaders } from '../engines/transport';
 import type { Route } from '../request/schema';
-import { AssemblyError } from './assemble';
+import { AssemblyError } from './assembling/assembler';
 import { inspectChunk } from './chunk';
 import { Leg, type LegOrder } from './leg';
 import { SseLimitError, SseReader, type SseSink } from './sse';

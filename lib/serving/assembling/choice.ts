@@ -1,9 +1,9 @@
 /** The one choice of an answer, from the choices of its chunks. */
 
-import { decodeString, kindAt, type Member, membersOf } from '../json/raw-json';
-import type { Route } from '../request/schema';
-import { AssembledFunction, AssembledToolCalls } from './assemble-call';
-import { type Budget, invalid } from './assembly-budget';
+import { decodeString, kindAt, type Member, membersOf } from '../../json/raw-json';
+import type { Route } from '../../request/schema';
+import { AssembledFunction, AssembledToolCalls } from './calls';
+import { type Budget, invalid } from './budget';
 import { type Merge, type Nested, RawRecord } from './raw-record';
 
 /** Log probabilities: each list (tokens, offsets, entries) goes on from chunk to chunk. */

@@ -1,5 +1,5 @@
 /** A long text put together from many short pieces. */
-import type { Budget } from './assembly-budget';
+import type { Budget } from './budget';
 
 /** Pieces are kept as they came until so many characters wait, then packed into bytes. */
 const PACK_AT = 16_384;

@@ -6,7 +6,7 @@
  * included. The predecessor's other effects need no repeating: all of them are of the kind that
  * changes nothing the second time.
  */
-import { isStringBody } from '../json/raw-json';
+import { isStringBody } from '../../json/raw-json';
 import type { Merge } from './raw-record';
 import type { RawText } from './raw-text';
 

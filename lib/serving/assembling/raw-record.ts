@@ -1,7 +1,7 @@
 /** An object under assembly: its members, merged from many events, each kept as raw JSON. */
 
-import { decodeString, elementsOf, kindAt, type Member } from '../json/raw-json';
-import { type Budget, invalid } from './assembly-budget';
+import { decodeString, elementsOf, kindAt, type Member } from '../../json/raw-json';
+import { type Budget, invalid } from './budget';
 import { RawText } from './raw-text';
 
 /** One event, while it is merged. */

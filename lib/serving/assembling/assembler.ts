@@ -5,12 +5,12 @@
  * Everything is kept as raw JSON text, so that nothing the engine sent is rounded or spelled anew.
  */
 import { isUtf8 } from 'node:buffer';
-import { elementsOf, kindAt, type Member, membersOf, skipSpace } from '../json/raw-json';
-import type { Route } from '../request/schema';
-import { AssembledChoice } from './assemble-choice';
-import { Template } from './assemble-template';
-import { AssemblyError, Budget, invalid } from './assembly-budget';
-import { inspectChunk } from './chunk';
+import { elementsOf, kindAt, type Member, membersOf, skipSpace } from '../../json/raw-json';
+import type { Route } from '../../request/schema';
+import { AssembledChoice } from './choice';
+import { Template } from './template';
+import { AssemblyError, Budget, invalid } from './budget';
+import { inspectChunk } from '../chunk';
 import { type Merge, RawRecord } from './raw-record';
 
 export { AssemblyError };

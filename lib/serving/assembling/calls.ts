@@ -1,7 +1,7 @@
 /** Tool calls and the older function call, from their fragments. */
 
-import { elementsOf, kindAt, type Member, membersOf } from '../json/raw-json';
-import { type Budget, invalid } from './assembly-budget';
+import { elementsOf, kindAt, type Member, membersOf } from '../../json/raw-json';
+import { type Budget, invalid } from './budget';
 import { type Merge, type Nested, RawRecord } from './raw-record';
 
 /** A function's name and arguments: both come in fragments. */
