@@ -6,8 +6,8 @@
  */
 import { firstElement, type Member, objectMembers, type Span } from '../json/members';
 import { splice } from '../json/splice';
-import { Assembly } from './assembly';
 import { Budget } from './assembling/budget';
+import { Assembly } from './assembly';
 import { type Job, type Serving, serve } from './dispatch';
 import { Presence } from './presence';
 import { Relay } from './relay';

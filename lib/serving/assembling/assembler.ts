@@ -7,11 +7,11 @@
 import { isUtf8 } from 'node:buffer';
 import { elementsOf, kindAt, type Member, membersOf, skipSpace } from '../../json/raw-json';
 import type { Route } from '../../request/schema';
-import { AssembledChoice } from './choice';
-import { Template } from './template';
-import { AssemblyError, Budget, invalid } from './budget';
 import { inspectChunk } from '../chunk';
+import { AssemblyError, Budget, invalid } from './budget';
+import { AssembledChoice } from './choice';
 import { type Merge, RawRecord } from './raw-record';
+import { Template } from './template';
 
 export { AssemblyError };
 

@@ -2,8 +2,8 @@
 
 import { decodeString, kindAt, type Member, membersOf } from '../../json/raw-json';
 import type { Route } from '../../request/schema';
-import { AssembledFunction, AssembledToolCalls } from './calls';
 import { type Budget, invalid } from './budget';
+import { AssembledFunction, AssembledToolCalls } from './calls';
 import { type Merge, type Nested, RawRecord } from './raw-record';
 
 /** Log probabilities: each list (tokens, offsets, entries) goes on from chunk to chunk. */
