@@ -48,6 +48,10 @@ export class RequestContext {
   reading: Promise<ParsedBody> | null = null;
   readonly record = new ServingRecord();
   outcome: Outcome | null = null;
+  /** What an outcome `internal` came from; for the log. */
+  cause: unknown = null;
+  /** Somebody has written that to the log. */
+  isLogged = false;
   /** Monotonic ms at which the answer was given out of hand, good or bad; null where the client left before. */
   settledAt: number | null = null;
   /** What must end before the journal row can be written. */
@@ -70,7 +74,8 @@ export class RequestContext {
 
   /** Notes the end that an error is, and the status that was sent for it. */
   settleError(error: NarwhalError, status: number): void {
-    const { outcome, reason } = error;
+    const { outcome, reason, cause } = error;
+    if (reason === 'internal') this.cause ??= cause;
     this.settle({
       terminal: OUTCOMES[outcome].terminal,
       reason,

@@ -6,9 +6,11 @@ import { defaultFleetPath } from './config/fleet-file';
 import { openContext } from './context';
 import { createFleet, Fleet, loadFleet } from './engines/fleet';
 import { ConfigError, NarwhalError } from './errors';
+import { faultLog } from './inspection/fault-log';
 import { inspectionHandler } from './inspection/handler';
 import { sightOf } from './inspection/sight';
 import { fleetState, type RouterState } from './inspection/state';
+import { closedInTime } from './journal/closed-in-time';
 import { createJournal } from './journal/journal';
 import { checkLogger, defaultLogger, type Logger } from './logger';
 import { doorOf, gateOf } from './middlewares/admission-gate';
@@ -26,6 +28,8 @@ import { checkNumber, checkOptions } from './options';
 import { keepRawBody } from './request/read-body';
 import { routeOf } from './request/route';
 import { checkMiddlewareOptions, type NarwhalRouterOptions, ROUTER_KEYS } from './router-options';
+import { requestExpired } from './serving/leg';
+import type { Phase } from './serving/record';
 import { createServing } from './serving/serve-request';
 import { Shutdown, shuttingDown } from './serving/shutdown';
 
@@ -58,6 +62,9 @@ export function narwhalRouter(options?: NarwhalRouterOptions): NarwhalRouter {
   const given = checkOptions<NarwhalRouterOptions>('narwhalRouter', options, ROUTER_KEYS);
   checkMiddlewareOptions(given);
   const parts = buildParts(given);
+  if (options !== undefined && 'apiKeys' in options && given.apiKeys === undefined && !given.authenticate) {
+    parts.logger.warn('apiKeys is undefined: every request is let through; is its environment variable set?');
+  }
   const router = Router() as unknown as NarwhalHandler & { use(handler: NarwhalHandler): void };
   // The busy routes first: each layer of a router costs every request that passes it.
   router.use(completionRoutes(parts));
@@ -118,6 +125,7 @@ function assemble(given: Partial<NarwhalRouterOptions>, basis: Basis) {
     options: given.inspection,
     state,
     metrics: sight.metrics,
+    logger,
   });
   // Opened last: nothing is left open when an option is bad.
   const journal = createJournal(given.journal === undefined ? DEFAULT_JOURNAL : given.journal, logger);
@@ -127,13 +135,23 @@ function assemble(given: Partial<NarwhalRouterOptions>, basis: Basis) {
     abandon: () => serving.reclaimer.stop(),
     async release() {
       await admission.close();
-      await journal.close();
+      await closedInTime(journal, logger);
       sight.metrics?.close();
       if (isOurs) await fleet.close();
     },
   });
   sight.metrics?.register();
-  return { state, shutdown, chain, inspection, record: recordTo(journal, sight.observers) };
+  const observers = [...sight.observers, faultLog(logger)];
+  const requestTimeoutMs = fleet.config.serving.requestTimeoutS * 1000;
+  return {
+    state,
+    shutdown,
+    chain,
+    inspection,
+    logger,
+    requestTimeoutMs,
+    record: recordTo(journal, observers),
+  };
 }
 
 function authOptions(given: Partial<NarwhalRouterOptions>) {
@@ -189,8 +207,11 @@ function buildChain(
   return chain;
 }
 
+/** Where a request may stand before a seat and an engine are its own. */
+const BEFORE_SERVING: ReadonlySet<Phase> = new Set(['upload', 'queue']);
+
 /** Serves the two completion routes; everything else, and `OPTIONS`, goes to the host. */
-function completionRoutes({ chain, record, shutdown }: Parts): NarwhalHandler {
+function completionRoutes({ chain, record, shutdown, requestTimeoutMs }: Parts): NarwhalHandler {
   return function completions(req, res, next) {
     if (req.method === 'OPTIONS' || routeOf(pathBelowMount(req)) === null) {
       next();
@@ -198,11 +219,20 @@ function completionRoutes({ chain, record, shutdown }: Parts): NarwhalHandler {
     }
     record(req, res, () => {
       const context = openContext(req);
-      const leave = shutdown.enter(res, (error) => {
+      const end = (error: NarwhalError): void => {
         res.setHeader('connection', 'close');
         refuse(context, res, next, error, 'answer');
+      };
+      const leave = shutdown.enter(res, end);
+      // Serving has timers of its own; this one is for what comes before: the host's check, the upload.
+      const timer = setTimeout(() => {
+        if (!res.headersSent && BEFORE_SERVING.has(context.record.phase)) end(requestExpired());
+      }, requestTimeoutMs);
+      timer.unref();
+      res.once('close', () => {
+        clearTimeout(timer);
+        context.whenIdle(leave);
       });
-      res.once('close', () => context.whenIdle(leave));
       const refusal = refusalAtTheDoor(req, res, shutdown);
       if (refusal === null) runChain(chain, req, res, next);
       else refuse(context, res, next, refusal, 'answer');

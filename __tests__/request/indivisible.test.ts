@@ -37,8 +37,7 @@ describe('splitPlan', () => {
     '{"prompt":["a"]}',
     '{"prompt":[[1,2]]}',
     '{"prompt":[]}',
-    '{"prompt":["a",1]}',
-    '{"prompt":["a",null]}',
+    '{"prompt":[1,null]}',
     '{"prompt":[{"prompt":"a"},{"prompt":"b"}]}',
     '{"prompt":null}',
     '{}',
@@ -46,6 +45,14 @@ describe('splitPlan', () => {
   ])('keeps %s whole', (text) => {
     expect(plan(text)).toEqual({ kind: 'whole' });
   });
+
+  it.each(['{"prompt":["a",1]}', '{"prompt":["a",null]}', '{"prompt":[1,"a"]}', '{"prompt":[[1],{}]}'])(
+    "refuses %s: how many prompts that is is anybody's guess",
+    (text) => {
+      expect(refusal(() => plan(text))).toMatchObject({ outcome: 'badFieldType', param: 'prompt' });
+      expect(plan(text, 'chat')).toEqual({ kind: 'whole' });
+    },
+  );
 
   it('finds a prompt whose key is written with escapes', () => {
     expect(prompts('{"pr\\u006fmpt":["a","b"]}')).toEqual(['"a"', '"b"']);

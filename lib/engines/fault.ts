@@ -24,6 +24,8 @@ export interface FaultDetails {
   /** The engine's own `Retry-After`, in seconds. */
   readonly retryAfterS?: number | undefined;
   readonly refusal?: EngineRefusal | undefined;
+  /** The fault says nothing about the engine: the request may have caused it. */
+  readonly isBlameless?: boolean | undefined;
 }
 
 const MESSAGES: Partial<Record<OutcomeName, string>> = {
@@ -48,6 +50,7 @@ export class EngineFault extends Error {
   readonly status: number | null;
   readonly retryAfterS: number | null;
   readonly refusal: EngineRefusal | null;
+  readonly isBlameless: boolean;
   readonly #message: string | undefined;
 
   constructor(outcome: OutcomeName, details: FaultDetails) {
@@ -58,6 +61,7 @@ export class EngineFault extends Error {
     this.status = details.status ?? null;
     this.retryAfterS = details.retryAfterS ?? null;
     this.refusal = details.refusal ?? null;
+    this.isBlameless = details.isBlameless ?? false;
     this.#message = details.message;
   }
 

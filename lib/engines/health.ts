@@ -57,7 +57,7 @@ export class Health {
    */
   failed(engine: Engine, fault: EngineFault, hadBegun: boolean): void {
     const known = CLASSES[fault.outcome];
-    if (known === undefined) return;
+    if (known === undefined || fault.isBlameless) return;
     if (known === 'overload') this.#cool(engine, fault.retryAfterS);
     if (fault.outcome === 'engineAuth') {
       this.#logger?.error('an engine does not accept the engine key', {

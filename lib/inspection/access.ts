@@ -30,12 +30,25 @@ const FORWARDING = [
   'x-forwarded-host',
   'x-forwarded-proto',
   'x-real-ip',
+  'cf-connecting-ip',
+  'true-client-ip',
   'via',
 ];
 
-/** A connection of this machine that no proxy has passed on. */
+/** Names of this machine in a `Host` header. */
+const OWN_NAMES = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i;
+
+/**
+ * A connection of this machine that no proxy has passed on, and that no web page has made: a page whose
+ * name was pointed at this machine still sends its own name as `Host`.
+ */
 export function isLocal({ socket, headers }: IncomingMessage): boolean {
   const address = socket.remoteAddress ?? '';
   const loopback = address === '::1' || address.startsWith('127.') || address.startsWith('::ffff:127.');
-  return loopback && !FORWARDING.some((name) => headers[name] !== undefined);
+  if (!loopback || FORWARDING.some((name) => headers[name] !== undefined)) return false;
+  const site = headers['sec-fetch-site'];
+  return (
+    OWN_NAMES.test(headers.host ?? 'localhost') &&
+    (site === undefined || site === 'same-origin' || site === 'none')
+  );
 }

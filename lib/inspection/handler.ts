@@ -1,5 +1,6 @@
 /** The inspection routes as one middleware. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Logger } from '../logger';
 import { type Authenticate, unauthenticated } from '../middlewares/auth-strip';
 import { enter, type NarwhalHandler, sendError, toNarwhalError } from '../middlewares/handler';
 import { visibility } from './access';
@@ -14,6 +15,8 @@ export interface InspectionParts {
   readonly identify: Authenticate | null;
   readonly options: InspectionOptions | false | undefined;
   readonly state: () => object;
+  /** Told of what failed inside, such as the host's own check of a key. */
+  readonly logger: Logger;
   /** Null where there are none. */
   readonly metrics: Pick<RouterMetrics, 'text' | 'contentType'> | null;
 }
@@ -36,6 +39,17 @@ export function inspectionHandler(inspected: Inspected, parts: InspectionParts):
       .then((answer) => send(req, res, answer))
       .catch((error: unknown) => fail(req, res, error));
   };
+
+  function fail(req: IncomingMessage, res: ServerResponse, error: unknown): void {
+    const known = toNarwhalError(error);
+    const { requestId } = enter(req, res);
+    if (known.reason === 'internal') {
+      const { detail, cause } = known;
+      const stack = cause instanceof Error ? cause.stack : undefined;
+      parts.logger.error('an inspection route failed', { rid: requestId, detail, stack });
+    }
+    sendError(res, known);
+  }
 
   /** Null for what is not ours, or not to be seen: the host's 404 tells nothing. */
   function answerFor(req: IncomingMessage): InspectionAnswer | Promise<InspectionAnswer> | null {
@@ -80,9 +94,4 @@ function send(req: IncomingMessage, res: ServerResponse, answer: InspectionAnswe
   res.setHeader('content-length', Buffer.byteLength(text));
   res.setHeader('cache-control', 'no-store');
   res.end(req.method === 'HEAD' ? undefined : text);
-}
-
-function fail(req: IncomingMessage, res: ServerResponse, error: unknown): void {
-  enter(req, res);
-  sendError(res, toNarwhalError(error));
 }

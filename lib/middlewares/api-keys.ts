@@ -6,7 +6,9 @@ import { ConfigError } from '../errors';
 import { presentedKey } from './client-credentials';
 
 /** Keys that clients may present: a list, or key to identity (`{ tenant, weight, ... }`). */
-export type ApiKeys = readonly string[] | Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+export type ApiKeys =
+  | readonly (string | undefined)[]
+  | Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 type KeyIdentity = Readonly<Record<string, unknown>>;
 
@@ -54,6 +56,9 @@ function entriesOf(apiKeys: ApiKeys): [string, KeyIdentity][] {
 }
 
 function checkKey(key: unknown, index: number): string {
+  if (key === undefined || key === null) {
+    throw new ConfigError(`apiKeys: key number ${index + 1} is ${key}: is its environment variable set?`);
+  }
   if (typeof key !== 'string' || !/^[\x21-\x7e]+$/.test(key)) {
     throw new ConfigError(`apiKeys: key number ${index + 1} must be printable ASCII text without blanks`);
   }

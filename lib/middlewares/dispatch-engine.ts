@@ -104,13 +104,14 @@ function traceOf({ headers }: IncomingMessage): Record<string, string> {
   return trace;
 }
 
-function logFault(logger: Logger | undefined, error: NarwhalError, { requestId }: RequestContext): void {
+function logFault(logger: Logger | undefined, error: NarwhalError, context: RequestContext): void {
   if (logger === undefined || error.status < 500) return;
   const { reason, status, detail } = error;
-  const fields = { rid: requestId, reason, status, detail };
-  if (reason === 'internal')
+  const fields = { rid: context.requestId, reason, status, detail };
+  if (reason === 'internal') {
+    context.isLogged = true;
     logger.error('a request failed inside the gateway', { ...fields, stack: stackOf(error) });
-  else if (reason === 'engine_auth') logger.error('an engine did not accept the engine key', fields);
+  } else if (reason === 'engine_auth') logger.error('an engine did not accept the engine key', fields);
   else logger.warn('a request failed', fields);
 }
 

@@ -28,7 +28,7 @@ const MAX_PROMPTS = 64;
  * are neither text nor token lists stays whole: the engine refuses it. An option that needs one leg
  * keeps the whole list in that leg.
  *
- * @throws {NarwhalError} `badFieldType` for more than 64 prompts, and for `prompt_embeds` that make
+ * @throws {NarwhalError} `badFieldType` for more than 64 prompts, for a list of prompts and other things, and for `prompt_embeds` that make
  *   several prompts: one handoff would serve them all.
  */
 export function splitPlan(parsed: ParsedBody, route: Route): SplitPlan {
@@ -36,6 +36,11 @@ export function splitPlan(parsed: ParsedBody, route: Route): SplitPlan {
   const count = route === 'completion' ? countPrompts(own(value, 'prompt')) : 1;
   if (count > MAX_PROMPTS) {
     throw new NarwhalError('badFieldType', `prompt must hold at most ${MAX_PROMPTS} prompts`, {
+      param: 'prompt',
+    });
+  }
+  if (route === 'completion' && isMixed(own(value, 'prompt'))) {
+    throw new NarwhalError('badFieldType', 'every item in prompt must be a string or a list of token ids', {
       param: 'prompt',
     });
   }
@@ -47,6 +52,11 @@ export function splitPlan(parsed: ParsedBody, route: Route): SplitPlan {
 
 function countPrompts(prompt: unknown): number {
   return Array.isArray(prompt) && prompt.every(isPrompt) ? prompt.length : 1;
+}
+
+/** Prompts beside things that are none: how many answers that would be is anybody's guess. */
+function isMixed(prompt: unknown): boolean {
+  return Array.isArray(prompt) && prompt.some(isPrompt) && !prompt.every(isPrompt);
 }
 
 function promptSpans({ bytes, members }: ParsedBody): Span[] {

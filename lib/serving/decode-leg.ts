@@ -133,7 +133,9 @@ export class DecodeLeg extends Leg<void> implements SseSink, Flow {
       this.#consumer.flush();
       if (error instanceof SseLimitError) throw this.fault('answerTooLarge', error.message);
       if (error instanceof AssemblyError) {
-        throw this.fault(error.kind === 'limit' ? 'answerTooLarge' : 'badAnswer', error.message);
+        // Well-formed, but not what can be put together: a request may ask for that with a guard left out.
+        const outcome = error.kind === 'limit' ? 'answerTooLarge' : 'badAnswer';
+        throw this.fault(outcome, error.message, { isBlameless: true });
       }
       if (error instanceof SyntaxError) throw this.fault('badAnswer', 'an event of the stream is not JSON');
       throw error;

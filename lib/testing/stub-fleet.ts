@@ -1,4 +1,5 @@
 import { BreachLog, type BreachName } from './breach-log';
+import { checkCount, checkKeys } from './check-options';
 import { fleetFile } from './fleet-file';
 import type { Generation } from './generation';
 import { HandoffLedger, type StubLedger } from './handoff-ledger';
@@ -69,6 +70,25 @@ export interface StubFleet {
   /** Stops every engine. May be called again. */
   close(): Promise<void>;
 }
+
+const OPTION_KEYS = [
+  'prefill',
+  'decode',
+  'both',
+  'model',
+  'apiKey',
+  'leaseS',
+  'script',
+  'generate',
+  'host',
+  'prefix',
+  'keepAliveTimeoutMs',
+  'tokenDelayMs',
+  'prefillDelayMs',
+  'maxModelLen',
+  'deadProducer',
+  'lenient',
+] as const satisfies readonly (keyof StubFleetOptions)[];
 
 const LETTERS: readonly (readonly [StubRole, string])[] = [
   ['prefill', 'p'],
@@ -183,9 +203,12 @@ class RunningFleet implements StubFleet {
  * await fleet.close();
  * ```
  *
- * @throws TypeError for a name in `lenient` that is no check
+ * @throws TypeError for an unknown option, a count that is none, a name in `lenient` that is no check
  */
 export async function startStubFleet(options: StubFleetOptions = {}): Promise<StubFleet> {
+  checkKeys('startStubFleet', options, OPTION_KEYS);
+  for (const role of ['prefill', 'decode', 'both'] as const)
+    checkCount(`startStubFleet: ${role}`, options[role]);
   const fleet = new RunningFleet(options);
   try {
     await Promise.all(fleet.engines.map((engine) => engine.start()));

@@ -1,3 +1,4 @@
+import { checkKeys } from './check-options';
 import type { Generation } from './generation';
 import type { StubCall, StubLeg } from './stub-call';
 
@@ -112,6 +113,53 @@ function matches(script: StubScript, call: StubCall): boolean {
   return script.leg === undefined ? COMPLETION_LEGS.includes(call.leg) : script.leg === call.leg;
 }
 
+/** Every member of a script. */
+const SCRIPT_KEYS = [
+  'leg',
+  'times',
+  'onCall',
+  'onHandoff',
+  'status',
+  'body',
+  'headers',
+  'retryAfter',
+  'redirect',
+  'delayMs',
+  'hang',
+  'closeAfterAnswer',
+  'generation',
+  'rawFrames',
+  'rawBytes',
+  'endless',
+  'hangAfterFrames',
+  'resetAfterFrames',
+  'endAfterFrames',
+  'errorFrameAfter',
+  'earlyDone',
+  'noDone',
+  'noFinish',
+  'keepOpenAfterDone',
+  'cutBytes',
+  'pieces',
+  'lineEnd',
+  'noSpace',
+  'comments',
+  'frameDelayMs',
+  'noHandoff',
+  'handoffInChoice',
+  'handoffText',
+  'claim',
+] as const satisfies readonly (keyof StubScript)[];
+
+const LEGS: readonly StubLeg[] = ['prefill', 'decode', 'single', 'health', 'models', 'tokenize', 'other'];
+
+function checkScript(script: StubScript): void {
+  checkKeys('script', script, SCRIPT_KEYS);
+  if (script.leg !== undefined && !LEGS.includes(script.leg)) {
+    throw new TypeError(`script: leg must be one of ${LEGS.join(', ')}`);
+  }
+}
+
 /** Turns scripting into a question that can be asked at every call; it counts the uses. */
 export function scriptReader(scripting: StubScripting): (call: StubCall) => StubScript | undefined {
   if (scripting === undefined) return () => undefined;
@@ -122,6 +170,7 @@ export function scriptReader(scripting: StubScripting): (call: StubCall) => Stub
     };
   }
   const list = isList(scripting) ? scripting : [scripting];
+  for (const script of list) checkScript(script);
   const left = list.map((script) => script.times ?? (isList(scripting) ? 1 : Number.POSITIVE_INFINITY));
   return (call) => {
     const at = list.findIndex((script, index) => left[index]! > 0 && matches(script, call));
