@@ -1,7 +1,7 @@
 /** One engine as the router sees it: its address, the work in it, whether it takes more. */
 import type { EngineConfig } from '../config/fleet-config';
 import { type BreakerState, type FailureClass, TRUSTED } from './breaker';
-import { HandoffTally } from './ledger';
+import { HandoffTally } from './handoff-tally';
 import { EngineSpeed } from './speed';
 
 /** Why an engine takes no new work; null when it does. */

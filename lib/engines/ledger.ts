@@ -5,19 +5,7 @@
  * out. Every handoff that this router was given is, at each moment, held, claimed, reclaimed or left.
  */
 import type { Engine } from './engine';
-
-/** Where a handoff stands. */
-export type HandoffState = 'held' | 'claimed' | 'reclaimed' | 'leased';
-
-/** Counts since the start; `held` is now, with no decode engine that has taken it. */
-export interface LedgerCounts {
-  readonly produced: number;
-  readonly held: number;
-  readonly claimed: number;
-  readonly reclaimed: number;
-  /** Left to the producer's lease: nobody made it let go. */
-  readonly leased: number;
-}
+import type { HandoffState, LedgerCounts } from './handoff-tally';
 
 /** One handoff. */
 export class Handoff {
@@ -50,26 +38,6 @@ export class Handoff {
     if (this.#state !== 'held') return;
     this.#state = state;
     this.#settled(state);
-  }
-}
-
-/** The handoffs of one producer. */
-export class HandoffTally {
-  #produced = 0;
-  readonly #ended = { claimed: 0, reclaimed: 0, leased: 0 };
-
-  produce(): void {
-    this.#produced++;
-  }
-
-  end(state: Exclude<HandoffState, 'held'>): void {
-    this.#ended[state]++;
-  }
-
-  counts(): LedgerCounts {
-    const { claimed, reclaimed, leased } = this.#ended;
-    const held = this.#produced - claimed - reclaimed - leased;
-    return { produced: this.#produced, held, claimed, reclaimed, leased };
   }
 }
 

@@ -3,7 +3,7 @@ import type { Seats } from '../admission/seats';
 import type { EngineRole } from '../config/fleet-config';
 import type { CountedClass, Engine } from '../engines/engine';
 import type { Fleet } from '../engines/fleet';
-import type { LedgerCounts } from '../engines/ledger';
+import type { LedgerCounts } from '../engines/handoff-tally';
 import type { Journal } from '../journal/journal';
 import type { Serving } from '../serving/dispatch';
 import type { Shutdown } from '../serving/shutdown';

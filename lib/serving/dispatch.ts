@@ -9,10 +9,8 @@ import { EngineFault } from '../engines/fault';
 import type { Fleet, Seat } from '../engines/fleet';
 import type { Handoff } from '../engines/ledger';
 import { NarwhalError } from '../errors';
-import type { ParsedBody } from '../request/parse-body';
-import type { Route } from '../request/schema';
-import type { Answer } from './answer';
 import { DecodeLeg, type StreamConsumer } from './decode-leg';
+import type { Job } from './job';
 import { type LegOrder, requestExpired } from './leg';
 import type { LegWriter } from './legs';
 import { type PrefillAnswer, PrefillLeg } from './prefill-leg';
@@ -32,27 +30,6 @@ export interface Serving {
   readonly random: () => number;
   /** Requests that are being served. */
   readonly active: Set<Presence>;
-}
-
-/** One request, or one prompt of a list. */
-export interface Job {
-  readonly rid: string;
-  readonly route: Route;
-  /** Path at the engine, e.g. `/v1/completions`. */
-  readonly path: string;
-  readonly body: ParsedBody;
-  readonly trace: Readonly<Record<string, string>>;
-  readonly presence: Presence;
-  readonly answer: Answer;
-  readonly record: ServingRecord;
-  /** Monotonic ms at which the request ends. */
-  readonly deadline: number;
-  /** Estimated tokens of the prompt. */
-  readonly tokens: number;
-  /** One prompt of a list: its place, and its raw JSON text. */
-  readonly part?: { readonly index: number; readonly prompt: Buffer };
-  /** One leg on an engine of role `both`, because the prompt cannot be split. */
-  readonly oneLeg?: boolean;
 }
 
 /** Takes the one JSON document of a leg that does not stream. */

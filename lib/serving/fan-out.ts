@@ -8,7 +8,8 @@ import { firstElement, type Member, objectMembers, type Span } from '../json/mem
 import { splice } from '../json/splice';
 import { Budget } from './assembling/budget';
 import { Assembly } from './assembly';
-import { type Job, type Serving, serve } from './dispatch';
+import { type Serving, serve } from './dispatch';
+import type { Job } from './job';
 import { Presence } from './presence';
 import { Relay } from './relay';
 import { noteUsage, sumUsage } from './usage';

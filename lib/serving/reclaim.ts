@@ -10,7 +10,7 @@ import type { Engine } from '../engines/engine';
 import type { Fleet } from '../engines/fleet';
 import type { Handoff } from '../engines/ledger';
 import { leastLoaded } from '../engines/placement';
-import type { Job } from './dispatch';
+import type { Job } from './job';
 import { engineHeaders } from './leg';
 import type { LegWriter } from './legs';
 import { Presence } from './presence';
