@@ -69,6 +69,7 @@ describe('a client that leaves', () => {
     const socket = await connect(uploads.port);
     socket.end('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 500\r\n\r\n{"prompt":');
     expect((await uploads.outcome()).error).toBeInstanceOf(ClientGoneError);
+    socket.destroy();
   });
 
   it('has not left when it only waits', async () => {

@@ -299,7 +299,7 @@ describe('the answer limit', () => {
 describe('an event that cannot be merged without loss is an error', () => {
   const badChat = (choice: unknown) => JSON.stringify({ ...CHAT_HEAD, choices: [choice] });
 
-  test.each<[string, string | Buffer]>([
+  const MALFORMED: [string, string | Buffer][] = [
     ['that is not JSON', '{"choices":[}'],
     ['that is empty', ''],
     ['with something behind it', `${ROLE} x`],
@@ -312,6 +312,8 @@ describe('an event that cannot be merged without loss is an error', () => {
     ],
     ['with bytes that are not UTF-8 in its content', Buffer.from(chat({ content: '\u00e9' }), 'latin1')],
     ['with half a surrogate pair, unescaped', ROLE.replace('assistant', '\ud800')],
+  ];
+  const INVALID: [string, string | Buffer][] = [
     ['with choices that are no array', '{"choices":{}}'],
     ['with a choice that is no object', badChat('x')],
     ['with another choice index', badChat({ index: 1, delta: { content: 'a' } })],
@@ -339,7 +341,12 @@ describe('an event that cannot be merged without loss is an error', () => {
     ['with a function that is no object', chat({ tool_calls: [{ index: 0, function: 'f' }] })],
     ['with arguments that are an object', chat({ tool_calls: [{ index: 0, function: { arguments: {} } }] })],
     ['with a function call that is no object', chat({ function_call: 'f' })],
-  ])('%s', (_, event) => {
+  ];
+
+  test.each([
+    ...MALFORMED.map(([title, event]) => [title, event, 'malformed'] as const),
+    ...INVALID.map(([title, event]) => [title, event, 'invalid'] as const),
+  ])('%s', (_, event, kind) => {
     const made = assembler('chat', [ROLE, chat({ content: 'PROMPTWORD' })]);
     let error: unknown;
     try {
@@ -348,7 +355,7 @@ describe('an event that cannot be merged without loss is an error', () => {
       error = thrown;
     }
     expect(error).toBeInstanceOf(AssemblyError);
-    expect(error).toMatchObject({ kind: 'invalid', name: 'AssemblyError' });
+    expect(error).toMatchObject({ kind, name: 'AssemblyError' });
     expect(String(error)).not.toMatch(/PROMPTWORD|assistant/);
     expect((error as Error).cause).toBeUndefined();
   });

@@ -135,7 +135,7 @@ export class DecodeLeg extends Leg<void> implements SseSink, Flow {
       if (error instanceof AssemblyError) {
         // Well-formed, but not what can be put together: a request may ask for that with a guard left out.
         const outcome = error.kind === 'limit' ? 'answerTooLarge' : 'badAnswer';
-        throw this.fault(outcome, error.message, { isBlameless: true });
+        throw this.fault(outcome, error.message, { isBlameless: error.kind === 'invalid' });
       }
       if (error instanceof SyntaxError) throw this.fault('badAnswer', 'an event of the stream is not JSON');
       throw error;

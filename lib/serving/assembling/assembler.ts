@@ -8,7 +8,7 @@ import { isUtf8 } from 'node:buffer';
 import { elementsOf, kindAt, type Member, membersOf, skipSpace } from '../../json/raw-json';
 import type { Route } from '../../request/schema';
 import { inspectChunk } from '../chunk';
-import { AssemblyError, Budget, invalid } from './budget';
+import { AssemblyError, Budget, invalid, malformed } from './budget';
 import { AssembledChoice } from './choice';
 import { type Merge, RawRecord } from './raw-record';
 import { Template } from './template';
@@ -71,7 +71,7 @@ export class Assembler {
    * Merges one event.
    *
    * @param text the JSON text of the event; never `[DONE]`, never an error frame.
-   * @throws {AssemblyError} `invalid` for what cannot be merged without loss; `limit` when the answer
+   * @throws {AssemblyError} `malformed` or `invalid` for what cannot be merged without loss; `limit` when the answer
    *   would be larger than `maxBytes`.
    */
   add(text: string | Buffer): void {
@@ -114,7 +114,7 @@ export class Assembler {
     this.template = null;
     const chunk = parse(text);
     const start = skipSpace(text, 0);
-    if (kindAt(text, start) !== 'object') throw invalid('an event is not an object');
+    if (kindAt(text, start) !== 'object') throw malformed('an event is not an object');
     const facts = inspectChunk(chunk, this.route);
     if (facts.error !== null) throw invalid('an event is an error');
     const event: Merge = { text, appends: 0, lastString: null };
@@ -157,17 +157,17 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw invalid('an event is not valid JSON');
+    throw malformed('an event is not valid JSON');
   }
 }
 
 /** The UTF-8 bytes of the text, one character each; see `raw-json`. */
 function binaryText(text: string | Buffer): string {
   if (typeof text !== 'string') {
-    if (!isUtf8(text)) throw invalid('an event is not valid UTF-8');
+    if (!isUtf8(text)) throw malformed('an event is not valid UTF-8');
     return text.toString('latin1');
   }
   // A lone surrogate has no UTF-8 bytes: it would become a replacement character.
-  if (/\p{Surrogate}/u.test(text)) throw invalid('an event is not well-formed text');
+  if (/\p{Surrogate}/u.test(text)) throw malformed('an event is not well-formed text');
   return Buffer.from(text).toString('latin1');
 }

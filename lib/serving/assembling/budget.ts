@@ -1,18 +1,23 @@
 /** The limits of an assembly: its error, and the count of what it holds. */
 
 /**
- * The stream cannot become one answer. `invalid`: an event cannot be merged without loss. `limit`:
- * the answer would be larger than allowed. The message never repeats what the engine sent.
+ * The stream cannot become one answer. `malformed`: an event is no JSON object in UTF-8. `invalid`: it
+ * cannot be merged without loss. `limit`: the answer would be larger than allowed. The message never repeats what the engine sent.
  */
 export class AssemblyError extends Error {
   override readonly name = 'AssemblyError';
 
   constructor(
-    readonly kind: 'invalid' | 'limit',
+    readonly kind: 'malformed' | 'invalid' | 'limit',
     message: string,
   ) {
     super(message);
   }
+}
+
+/** An `AssemblyError` of kind `malformed`. */
+export function malformed(message: string): AssemblyError {
+  return new AssemblyError('malformed', message);
 }
 
 /** An `AssemblyError` of kind `invalid`. */
