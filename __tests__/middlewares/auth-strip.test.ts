@@ -56,7 +56,7 @@ describe('the options of authStrip', () => {
     [{ apiKeys: 'key' }, 'apiKeys must be a list of keys, or an object from key to identity'],
     [{ apiKeys: [''] }, 'apiKeys: key number 1 must be printable ASCII text without blanks'],
     [{ apiKeys: ['ok', 'not ok'] }, 'apiKeys: key number 2 must be printable ASCII text without blanks'],
-    [{ apiKeys: [undefined] }, 'apiKeys: key number 1 must be printable ASCII text without blanks'],
+    [{ apiKeys: [undefined] }, 'apiKeys: key number 1 is undefined: is its environment variable set?'],
     [{ apiKeys: { key: 'tenant' } }, 'apiKeys: the identity of key number 1 must be an object'],
     [{ apiKeys: { key: null } }, 'apiKeys: the identity of key number 1 must be an object'],
     [{ authenticate: 'me' }, 'authStrip: authenticate must be a function'],
