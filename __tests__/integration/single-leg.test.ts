@@ -54,6 +54,16 @@ describe('an option that needs the logits of the whole prompt', () => {
       expect(await gateway.row()).toMatchObject({ terminal: 'completed' });
     });
 
+    it('is cut when one has not, though it stood beside one that has', async () => {
+      const gateway = await startGateway({ stub: { both: 1 } });
+      const choice = (index: number, reason: string | null) => ({ index, text: 'x', finish_reason: reason });
+      const both = JSON.stringify({ id: 'cmpl-1', choices: [choice(0, 'stop'), choice(1, null)] });
+      gateway.fleet.script = { rawFrames: [both], noDone: true };
+      const reply = await gateway.post(COMPLETIONS, LIST);
+      expect(reply.text).toMatch(/data: \{"error":/);
+      expect(await gateway.row()).toMatchObject({ terminal: 'failed', reason: 'engine_connection' });
+    });
+
     it('is cut when one has not', async () => {
       const gateway = await startGateway({ stub: { both: 1 } });
       gateway.fleet.script = { rawFrames: first, noDone: true };
