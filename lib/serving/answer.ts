@@ -39,18 +39,6 @@ export class Answer {
     res.end(body, 'latin1');
   }
 
-  /** Sends an error: JSON with its true status, or one error frame where the stream has begun. */
-  error(error: NarwhalError): void {
-    const res = this.#res;
-    if (res.headersSent) {
-      this.#endWithFrame(error);
-      return;
-    }
-    for (const [name, value] of Object.entries(error.headers)) res.setHeader(name, value);
-    res.setHeader('x-narwhal-reason', error.reason);
-    this.json(error.status, Buffer.from(JSON.stringify(error)));
-  }
-
   /** Sends the 200 of a stream; only once. */
   startStream(): void {
     const res = this.#res;
@@ -92,8 +80,11 @@ export class Answer {
     this.#res.end(lastBytes === null ? DONE : Buffer.concat([lastBytes, DONE]));
   }
 
-  /** After output the frame has one form; after mere comments it is the envelope that a status would bring. */
-  #endWithFrame(error: NarwhalError): void {
+  /**
+   * Ends a stream that has begun with one error frame. After output the frame has one form; after mere
+   * comments it is the envelope that a status would bring.
+   */
+  endWithError(error: NarwhalError): void {
     if (this.#res.writableEnded || this.#res.destroyed) return;
     const { message } = error;
     const late = { error: { message, type: 'decode', param: null, code: frameCode(error.outcome) } };

@@ -12,7 +12,7 @@ import { type Serving, serve } from './dispatch';
 import type { Job } from './job';
 import { Presence } from './presence';
 import { Relay } from './relay';
-import { noteUsage, sumUsage } from './usage';
+import { noteUsage, sumUsage, wantsUsage } from './usage';
 
 /**
  * Serves a list of prompts.
@@ -45,9 +45,7 @@ async function streamParts(serving: Serving, job: Job, prompts: readonly Span[])
   });
   const usage = sumUsage(usages.filter((part) => part !== undefined));
   if (usage !== null) noteUsage(record, usage);
-  const asked = (job.body.value['stream_options'] as { include_usage?: unknown } | null | undefined)
-    ?.include_usage;
-  if (asked !== true || usageFrame === null) {
+  if (!wantsUsage(job.body.value) || usageFrame === null) {
     answer.done();
     return;
   }

@@ -19,7 +19,7 @@ import { Reclaimer } from './reclaim';
 import type { ServingRecord } from './record';
 import { Relay } from './relay';
 import { RetryBudget } from './retry';
-import { noteUsage } from './usage';
+import { noteUsage, wantsUsage } from './usage';
 
 /** What serving takes over from the middlewares. */
 export interface AdmittedRequest {
@@ -93,7 +93,7 @@ export async function serveRequest(serving: Serving, request: AdmittedRequest): 
     learn(serving.fleet, record);
   } catch (error) {
     const known = toClient(error);
-    if (isNarwhalError(known) && res.headersSent) answer.error(known);
+    if (isNarwhalError(known) && res.headersSent) answer.endWithError(known);
     throw known;
   } finally {
     stopBeating();
@@ -177,16 +177,6 @@ function checkSingleLeg(fleet: Fleet, plan: SplitPlan): void {
     {
       param: field,
     },
-  );
-}
-
-/** Whether the client asked for the usage frame of a stream. */
-export function wantsUsage(value: ParsedBody['value']): boolean {
-  const options = value['stream_options'];
-  return (
-    typeof options === 'object' &&
-    options !== null &&
-    (options as { include_usage?: unknown }).include_usage === true
   );
 }
 

@@ -1,5 +1,16 @@
 /** The engine's token counts, noted for the journal. */
+import type { ParsedBody } from '../request/parse-body';
 import type { ServingRecord } from './record';
+
+/** Whether the client asked for the usage frame of a stream. */
+export function wantsUsage(value: ParsedBody['value']): boolean {
+  const options = value['stream_options'];
+  return (
+    typeof options === 'object' &&
+    options !== null &&
+    (options as { include_usage?: unknown }).include_usage === true
+  );
+}
 
 /** Takes the counts of one usage object over into the record. */
 export function noteUsage(record: ServingRecord, usage: object): void {
