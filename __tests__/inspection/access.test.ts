@@ -44,6 +44,17 @@ describe.each(PAGES)('%s', (page) => {
     expect(await statusOf(url, page, { ...FORWARDED, 'x-scraper': 'yes' })).toBe(200);
   });
 
+  it('is for nobody where the guard answers with a promise, or throws', async () => {
+    const promise = await start({ guard: (() => Promise.resolve(true)) as never });
+    expect(await statusOf(promise.url, page)).toBe(418);
+    const broken = await start({
+      guard: () => {
+        throw new Error('GUARD');
+      },
+    });
+    expect(await statusOf(broken.url, page)).toBe(500);
+  });
+
   it('is for nobody with inspection false', async () => {
     const { url } = await start(false);
     expect(await statusOf(url, page)).toBe(418);

@@ -13,6 +13,7 @@ export const demoCommand: Command = {
   notes: [
     `It listens on PORT (default ${DEFAULT_PORT}; the next free one where that is in use) and writes its journal`,
     `to ./${JOURNAL}. The engines speak the real wire; their answers are made-up words.`,
+    'The fleet page is at /narwhal/, for a browser on the same machine.',
   ],
   examples: [
     ['narwhal demo', 'start it, then paste the curl line that it prints'],

@@ -23,7 +23,11 @@ export interface Demo {
  */
 export async function startDemo(env: NodeJS.ProcessEnv): Promise<Demo> {
   const fleet = await startStubFleet({ prefill: 2, decode: 2, tokenDelayMs: 30 });
-  const router = narwhalRouter({ fleet: fleet.fleetFile(), journal: JOURNAL });
+  const router = narwhalRouter({
+    fleet: fleet.fleetFile(),
+    journal: JOURNAL,
+    inspection: { page: true },
+  });
   const app = express().disable('x-powered-by').use(router);
   const server = createServer(app);
   const wanted = Number(env['PORT'] || DEFAULT_PORT);
@@ -54,7 +58,7 @@ function welcome(port: number, model: string): string[] {
     `  ${curl(url, model, false)}`,
     '',
     `One row for each request: ${resolve(JOURNAL)}`,
-    `What is going on:         curl ${url}/narwhal/state`,
+    `What is going on:         ${url}/narwhal/ in a browser, or curl ${url}/narwhal/state`,
     '',
     'For real engines put this into fleet.json, and app.use(narwhalRouter()) into your own Express app:',
     '  { "model": "your/model", "engines": [',

@@ -7,13 +7,13 @@ import type { InspectionOptions, InspectionPage } from './options';
 /** Pages that may be made public. Changing requests may not. */
 const PUBLIC_PAGES: readonly InspectionPage[] = ['metrics', 'state'];
 
-/** Whether a request may see a page. */
-export type Visibility = (page: InspectionPage | 'engines', req: IncomingMessage) => boolean;
+/** Whether a request may see a page; `engines` are the changing requests, `page` is the fleet page. */
+export type Visibility = (page: InspectionPage | 'engines' | 'page', req: IncomingMessage) => boolean;
 
 /** @throws {ConfigError} for bad options. */
 export function visibility(options: InspectionOptions | false | undefined): Visibility {
   if (options === false) return () => false;
-  const given = checkOptions<InspectionOptions>('inspection', options, ['public', 'guard']);
+  const given = checkOptions<InspectionOptions>('inspection', options, ['public', 'guard', 'page']);
   const open: readonly string[] = given.public ?? [];
   for (const page of open) {
     if (!(PUBLIC_PAGES as readonly string[]).includes(page)) {

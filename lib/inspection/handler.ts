@@ -7,6 +7,7 @@ import { visibility } from './access';
 import { engineAction } from './engine-actions';
 import type { RouterMetrics } from './metrics';
 import type { InspectionOptions } from './options';
+import type { FleetPage } from './page/fleet-page';
 import { healthAnswer, type Inspected, type InspectionAnswer, modelsAnswer, readyAnswer } from './routes';
 
 /** What the routes are made of. */
@@ -19,17 +20,20 @@ export interface InspectionParts {
   readonly logger: Logger;
   /** Null where there are none. */
   readonly metrics: Pick<RouterMetrics, 'text' | 'contentType'> | null;
+  /** Null where it is not turned on. */
+  readonly page: FleetPage | null;
 }
 
 /**
  * `GET /v1/models`, `/health`, `/ready`; private unless said otherwise, `/metrics`, and under `/narwhal`
- * `state` and `POST engines/:iid/drain` and `/readmit`. Everything else passes.
+ * `state`, `POST engines/:iid/drain` and `/readmit`, and the fleet page where it is on. Everything else passes.
  *
  * @throws {ConfigError} for bad options.
  */
 export function inspectionHandler(inspected: Inspected, parts: InspectionParts): NarwhalHandler {
   const isVisible = visibility(parts.options);
   return function inspect(req, res, next) {
+    if (showsPage(req, res)) return;
     const work = answerFor(req);
     if (work === null) {
       next();
@@ -39,6 +43,16 @@ export function inspectionHandler(inspected: Inspected, parts: InspectionParts):
       .then((answer) => send(req, res, answer))
       .catch((error: unknown) => fail(req, res, error));
   };
+
+  /** @returns whether the request was for the page, which answers by itself. */
+  function showsPage(req: IncomingMessage, res: ServerResponse): boolean {
+    const { page } = parts;
+    if (page === null || (req.method !== 'GET' && req.method !== 'HEAD')) return false;
+    const path = pathOf(req);
+    if (!page.owns(path) || !isVisible('page', req)) return false;
+    page.serve(path, req, res);
+    return true;
+  }
 
   function fail(req: IncomingMessage, res: ServerResponse, error: unknown): void {
     const known = toNarwhalError(error);

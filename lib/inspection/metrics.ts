@@ -9,10 +9,15 @@ import { stateSeries } from './state-metrics';
 
 /** What is needed of a registry; one of another copy of prom-client will do. */
 export interface MetricsRegistry {
+  /** Content type of `metrics()`. */
   readonly contentType: string;
+  /** All series as text. */
   metrics(): Promise<string>;
+  /** Puts a series in. */
   registerMetric(metric: Metric): void;
+  /** The series of this name, or undefined. */
   getSingleMetric(name: string): unknown;
+  /** Takes a series out. */
   removeSingleMetric(name: string): void;
 }
 

@@ -18,6 +18,7 @@ export const serveCommand: Command = {
     'api-keys-file': { value: 'PATH', help: 'file with these keys, in place of a variable' },
     journal: { value: 'PATH', help: `journal file (default: ${DEFAULT_JOURNAL})` },
     'no-journal': { help: 'keep no journal' },
+    page: { help: 'fleet page at /narwhal/, for this machine and on the second port' },
     'metrics-port': { value: 'N', help: 'second port with /metrics, /health, /ready and /narwhal/state' },
     'drain-timeout': {
       value: 'SECONDS',
@@ -37,6 +38,7 @@ export const serveCommand: Command = {
     ['NARWHAL_API_KEYS=key-of-acme narwhal serve', 'serve ./fleet.json on port 8080'],
     ['narwhal serve --fleet /etc/narwhal/fleet.json --api-keys-file /etc/narwhal/keys', 'keys from a file'],
     ['narwhal serve --host 127.0.0.1 --metrics-port 9464', 'behind a proxy on this machine, with a scraper'],
+    ['narwhal serve --page', 'with a page that shows the fleet live'],
     ["pkill -HUP -f 'narwhal serve'", 'read the files again'],
   ],
   run: (given) => (require('./run') as typeof Run).runServe(given),

@@ -19,6 +19,8 @@ export interface GatewaySettings {
   readonly host: string | null;
   /** Null for no second port. */
   readonly metricsPort: number | null;
+  /** Whether there is a fleet page. */
+  readonly page: boolean;
   /** Seconds that running requests may take at the end. */
   readonly drainS: number;
   readonly env: NodeJS.ProcessEnv;
@@ -40,6 +42,9 @@ const KEEP_ALIVE_MS = 75_000;
 
 const METRICS_PAGES = ['/metrics', '/health', '/ready', '/narwhal/state'];
 
+/** Express takes the first one with and without a slash at its end. */
+const FLEET_PAGES = ['/narwhal', '/narwhal/events'];
+
 /**
  * Starts a gateway.
  *
@@ -57,7 +62,8 @@ export async function startGateway(settings: GatewaySettings): Promise<Gateway> 
   try {
     const url = await open(mainApp(live), settings.port);
     const { metricsPort } = settings;
-    const metricsUrl = metricsPort === null ? null : await open(metricsApp(live, admitted), metricsPort);
+    const metricsUrl =
+      metricsPort === null ? null : await open(metricsApp(live, admitted, settings.page), metricsPort);
     return {
       url,
       metricsUrl,
@@ -76,7 +82,7 @@ export async function startGateway(settings: GatewaySettings): Promise<Gateway> 
 }
 
 function openRouters(settings: GatewaySettings, admitted: WeakSet<IncomingMessage>) {
-  const { fleetPath, keys, journalPath, drainS, env, onError } = settings;
+  const { fleetPath, keys, journalPath, drainS, page, env, onError } = settings;
   const logger = defaultLogger();
   // One journal for every router that comes after another: two writers would rotate under each other.
   const journal = createJournal(journalPath ?? false, logger);
@@ -94,7 +100,7 @@ function openRouters(settings: GatewaySettings, admitted: WeakSet<IncomingMessag
       journal: sink,
       logger,
       closeTimeoutS: drainS,
-      inspection: { guard: (req) => admitted.has(req) || isLocal(req) },
+      inspection: { guard: (req) => admitted.has(req) || isLocal(req), page },
     });
   }, onError);
   const closeRouters = async (): Promise<void> => {
@@ -114,13 +120,14 @@ function mainApp(live: LiveRouter): Express {
 }
 
 /** Only what a scraper asks: no completions, and nothing that changes anything. */
-function metricsApp(live: LiveRouter, admitted: WeakSet<IncomingMessage>): Express {
+function metricsApp(live: LiveRouter, admitted: WeakSet<IncomingMessage>, page: boolean): Express {
   const app = express().disable('x-powered-by');
-  app.get(METRICS_PAGES, (req, res, next) => {
+  const pages = page ? [...METRICS_PAGES, ...FLEET_PAGES] : METRICS_PAGES;
+  app.get(pages, (req, res, next) => {
     admitted.add(req);
     live.handler(req, res, next);
   });
-  return finish(app, `this port has ${METRICS_PAGES.join(', ')}`);
+  return finish(app, `this port has ${pages.join(', ')}`);
 }
 
 function finish(app: Express, message: string): Express {

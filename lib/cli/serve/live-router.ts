@@ -1,4 +1,5 @@
 /** A router that can be replaced while it serves: what runs on the old one ends there. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NarwhalHandler, NarwhalRouter } from '../../index';
 
 /** How often a replaced router is asked whether it still has work. */
@@ -9,6 +10,8 @@ export class LiveRouter {
   readonly #build: () => NarwhalRouter;
   readonly #retired = new Map<NarwhalRouter, NodeJS.Timeout>();
   readonly #onError: (error: unknown) => void;
+  /** Who watches the fleet page. */
+  readonly #watching = new Set<ServerResponse>();
   #current: NarwhalRouter;
   #closing: Promise<void> | null = null;
 
@@ -23,7 +26,13 @@ export class LiveRouter {
     this.#current = build();
   }
 
-  readonly handler: NarwhalHandler = (req, res, next) => this.#current(req, res, next);
+  readonly handler: NarwhalHandler = (req, res, next) => {
+    if (isWatching(req)) {
+      this.#watching.add(res);
+      res.once('close', () => this.#watching.delete(res));
+    }
+    this.#current(req, res, next);
+  };
 
   state(): ReturnType<NarwhalRouter['state']> {
     return this.#current.state();
@@ -41,6 +50,8 @@ export class LiveRouter {
     this.#current = this.#build();
     const timer = setInterval(() => this.#lookAt(old), LOOK_MS);
     this.#retired.set(old, timer);
+    // A page asks again at once, and finds the new router.
+    for (const res of this.#watching) res.end();
   }
 
   /** Closes every router, running requests first; a second call returns the same promise. */
@@ -60,4 +71,8 @@ export class LiveRouter {
     for (const timer of this.#retired.values()) clearInterval(timer);
     await Promise.all([this.#current, ...this.#retired.keys()].map((router) => router.close()));
   }
+}
+
+function isWatching({ method, url }: IncomingMessage): boolean {
+  return method === 'GET' && url === '/narwhal/events';
 }

@@ -50,6 +50,7 @@ function settingsOf(given: Given, env: NodeJS.ProcessEnv): GatewaySettings {
     port: given.number('port', anyPort) ?? portOf(env),
     host: given.text('host'),
     metricsPort: given.number('metrics-port', anyPort),
+    page: given.has('page'),
     drainS: given.number('drain-timeout', { min: 0, max: 86_400 }) ?? DEFAULT_DRAIN_S,
     env,
     onError: (error) => say(`a replaced fleet did not close in order: ${textOf(error)}`),
@@ -89,14 +90,20 @@ function fleetWords({ model, engines }: State): string {
 }
 
 function welcome({ url, metricsUrl, live }: Gateway, settings: GatewaySettings): string {
-  const { keys, journalPath } = settings;
+  const { keys, journalPath, page } = settings;
   return [
     `${url}: ${fleetWords(live.state())}`,
     keys === null ? 'open to everyone' : `keys from ${describeSource(keys)}`,
     journalPath === null ? 'no journal' : `journal ${resolve(journalPath)}`,
     ...(metricsUrl === null ? [] : [`metrics ${metricsUrl}/metrics`]),
+    ...(page ? [`page ${pageUrl(url, settings.host)}`] : []),
     `${count(settings.drainS, 'second')} to drain`,
   ].join('; ');
+}
+
+/** On every interface the page is told by the one name of this machine that it answers to. */
+function pageUrl(url: string, host: string | null): string {
+  return `${host === null ? `http://localhost:${new URL(url).port}` : url}/narwhal/`;
 }
 
 function textOf(error: unknown): string {
