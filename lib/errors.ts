@@ -3,10 +3,15 @@ import { type Leg, OUTCOMES, type OutcomeName, type OutcomeRow } from './outcome
 
 /** The body of every error answer: OpenAI's envelope. */
 export interface ErrorEnvelope {
+  /** The one member. */
   readonly error: {
+    /** Text for people; never repeats what the client sent. */
     readonly message: string;
+    /** Kind of error: `invalid_request_error`, `server_overloaded_error`, and so on. */
     readonly type: string;
+    /** The field of the request that is at fault; null where it is none. */
     readonly param: string | null;
+    /** A word for programs; null where the type says enough. */
     readonly code: string | number | null;
   };
 }
@@ -21,14 +26,18 @@ export interface ErrorDetails {
   readonly retryAfterS?: number | undefined;
   /** An engine's own refusal: its status, type and code, passed on. */
   readonly upstream?: {
+    /** From 400 to 499, but none of 401, 403, 408 and 429. */
     readonly status: number;
+    /** `type` of the engine's envelope. */
     readonly type: string;
+    /** `code` of the engine's envelope. */
     readonly code: string | number | null;
   };
   /** Extra response headers, lower case. */
   readonly headers?: Readonly<Record<string, string>>;
   /** For the journal and the log only, never for the client. */
   readonly detail?: string | undefined;
+  /** What it came from. */
   readonly cause?: unknown;
 }
 
@@ -43,12 +52,19 @@ export class NarwhalError extends Error {
   /** Brand: `instanceof` fails across two copies of the package. */
   readonly isNarwhalError = true as const;
   override readonly name: string = 'NarwhalError';
+  /** Its row in the table of outcomes (docs/errors.md). */
   readonly outcome: OutcomeName;
+  /** HTTP status. */
   readonly status: number;
+  /** Kind of error: `type` of the envelope. */
   readonly type: string;
+  /** `code` of the envelope. */
   readonly code: string | number | null;
+  /** The field of the request that is at fault: `param` of the envelope. */
   readonly param: string | null;
+  /** The word in `x-narwhal-reason`, in the journal and in the metrics. */
   readonly reason: string;
+  /** Headers of the answer, lower case: `retry-after`, `allow`, `www-authenticate`. */
   readonly headers: Readonly<Record<string, string>>;
   /** Express: the message may be shown to the client. */
   readonly expose = true;
@@ -117,7 +133,21 @@ export function clampRetryAfter(seconds: number): number {
   return Math.min(Math.ceil(seconds), MAX_RETRY_AFTER_S);
 }
 
-/** True for a library error, also one from another copy of the package. */
+/**
+ * True for a library error, also one from another copy of the package.
+ *
+ * @example
+ * ```ts
+ * import express, { type ErrorRequestHandler } from 'express';
+ * import { isNarwhalError, narwhalRouter } from 'express-narwhal';
+ *
+ * const answer: ErrorRequestHandler = (error, _req, res, next) => {
+ *   if (isNarwhalError(error)) res.status(error.status).set(error.headers).json(error);
+ *   else next(error);
+ * };
+ * express().use(narwhalRouter({ samplingGuard: { onError: 'next' } }), answer);
+ * ```
+ */
 export function isNarwhalError(value: unknown): value is NarwhalError {
   return value instanceof Error && (value as Partial<NarwhalError>).isNarwhalError === true;
 }
@@ -128,12 +158,17 @@ export function isNarwhalError(value: unknown): value is NarwhalError {
  */
 export class ConfigError extends TypeError {
   override readonly name = 'ConfigError';
-  /** All problems found, one line each. */
-  readonly problems: readonly string[];
+  /** All problems found, one line each; empty where the message says it all. */
+  declare readonly problems: readonly string[];
 
+  /**
+   * @param message what is wrong.
+   * @param problems its parts, where there are several: they are put behind the message.
+   */
   constructor(message: string, problems: readonly string[] = []) {
     super(problems.length === 0 ? message : `${message}\n${problems.map((p) => `  - ${p}`).join('\n')}`);
-    this.problems = problems;
+    // Not enumerable: the text lists them already, and a console would print them once more.
+    Object.defineProperty(this, 'problems', { value: problems, enumerable: false });
   }
 }
 

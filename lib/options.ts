@@ -29,8 +29,44 @@ export function checkOptions<T extends object>(
       given[key] = options[key];
     }
   }
-  if (problems.length > 0) throw new ConfigError(`${owner}: ${problems.join('; ')}`);
+  throwProblems(owner, problems);
   return given;
+}
+
+/**
+ * Makes several checks, so that one error tells of all that is wrong.
+ *
+ * @param owner name of the factory, with which the message of each check begins.
+ * @returns what each check has returned, under its name.
+ * @throws {ConfigError} for one bad check as it is, for several with all of them as `problems`.
+ */
+export function checkAll<T extends object>(
+  owner: string,
+  checks: { readonly [K in keyof T]: () => T[K] },
+): T {
+  const problems: string[] = [];
+  const results: Partial<T> = {};
+  for (const name of Object.keys(checks) as (keyof T)[]) {
+    try {
+      results[name] = checks[name]();
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      problems.push(...problemsOf(owner, error));
+    }
+  }
+  throwProblems(owner, problems);
+  return results as T;
+}
+
+function problemsOf(owner: string, { message, problems }: ConfigError): readonly string[] {
+  if (problems.length > 0) return problems;
+  const start = `${owner}: `;
+  return [message.startsWith(start) ? message.slice(start.length) : message];
+}
+
+function throwProblems(owner: string, problems: readonly string[]): void {
+  if (problems.length === 1) throw new ConfigError(`${owner}: ${problems[0]}`);
+  if (problems.length > 1) throw new ConfigError(`${owner}: ${problems.length} problems`, problems);
 }
 
 /** What a number option must satisfy. */

@@ -89,6 +89,20 @@ describe('narwhal check of a good fleet', () => {
 });
 
 describe('narwhal check of a bad fleet ends with code 1 and says what to do', () => {
+  test('about a file that is not there, or is not JSON, and names it once', async () => {
+    const cwd = tempFolder();
+    writeFileSync(join(cwd, 'bad.json'), '{"model": }');
+    const { code, stderr } = await runNarwhal(['check', '--fleet', 'none.json'], { cwd });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^error: none\.json: cannot be read: there is no such file in /);
+    expect(stderr).toContain(
+      'the option fleet of narwhalRouter, the flag --fleet, or the variable NARWHAL_FLEET',
+    );
+    expect(stderr.match(/none\.json/g)).toHaveLength(1);
+    const bad = await runNarwhal(['check', '--fleet', 'bad.json'], { cwd });
+    expect(bad.stderr).toMatch(/^error: bad\.json: line 1, column 11: /);
+  });
+
   test('about every problem of the file', async () => {
     const fleet = await openStubFleet();
     const ended = await check(fleet, { modle: 'x', engine: { engine_api_key_env: 'NOT_THERE' } });

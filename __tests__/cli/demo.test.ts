@@ -93,6 +93,16 @@ describe('narwhal demo', () => {
     expect(await response.json()).toMatchObject({ status: 'serving' });
   });
 
+  test('shows its fleet page at the printed address', async () => {
+    const url = /(http:\S+\/narwhal\/) in a browser/.exec(running.text)?.[1];
+    const response = await fetch(url ?? '');
+    expect([response.status, response.headers.get('content-type')]).toEqual([
+      200,
+      'text/html; charset=utf-8',
+    ]);
+    expect(await response.text()).toContain('<h1>Fleet');
+  });
+
   test('ends with code 0 on SIGTERM, with a row for each request in the journal', async () => {
     expect(await stop(running)).toBe(0);
     const rows = readFileSync(join(cwd, 'narwhal-journal.jsonl'), 'utf8').trim().split('\n').slice(1);

@@ -1,7 +1,9 @@
 /** `narwhal journal`: what happened, from the rows. */
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { sinceOf } from '../../lib/cli/journal/command';
+import { unreadable } from '../../lib/cli/journal/faults';
 import { time } from '../../lib/cli/journal/report';
 import type { JournalRow } from '../../lib/index';
 import { FAILED, journalText, row } from './journal-rows';
@@ -140,12 +142,25 @@ describe('narwhal journal', () => {
     expect(stdout).not.toContain('\u001b');
   });
 
-  test('says so when there is nothing', async () => {
-    expect(await summary({ 'rows.jsonl': '' })).toEqual({
+  test('is content with a journal that has no row yet', async () => {
+    expect(await summary({ 'rows.jsonl': journalText([]) })).toEqual({
       code: 0,
       stdout: '0 rows of 1 file\n',
       stderr: '',
     });
+  });
+
+  test.each([
+    ['an empty file', '', 'empty'],
+    ['another file', 'hello\n{"a":1}\n', '2 lines of something else'],
+  ])('says of %s that it is no journal, and ends with code 1', async (_words, text, what) => {
+    for (const args of [[], ['--json']]) {
+      expect(await summary({ 'rows.txt': text }, args)).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `narwhal: no journal rows in rows.txt (${what}); name the journal of the gateway (narwhal serve: ./narwhal-journal.jsonl, or its --journal)\n`,
+      });
+    }
   });
 
   test('tells of rows of a version that it does not know', async () => {
@@ -153,10 +168,31 @@ describe('narwhal journal', () => {
     expect((await summary({ 'rows.jsonl': text })).stdout).toContain('rows of version 2');
   });
 
-  test('ends with code 1 for a file that cannot be read', async () => {
-    const { code, stdout, stderr } = await runNarwhal(['journal', 'none.jsonl'], { cwd: tempFolder() });
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(/^narwhal: ENOENT: .*none\.jsonl/);
+  test('ends with code 1 for a file that cannot be read, and says what to do', async () => {
+    const cwd = tempFolder();
+    mkdirSync(join(cwd, 'logs'));
+    writeFileSync(join(cwd, 'rows.jsonl.gz'), journalText([row()]));
+    writeFileSync(join(cwd, 'cut.jsonl.gz'), gzipSync(journalText([row()])).subarray(0, 40));
+    const refused = async (path: string): Promise<string> => {
+      const { code, stdout, stderr } = await runNarwhal(['journal', path], { cwd });
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      return stderr;
+    };
+    expect(await refused('none.jsonl')).toBe(
+      'narwhal: there is no file none.jsonl; name the journal of the gateway (narwhal serve: ./narwhal-journal.jsonl, or its --journal)\n',
+    );
+    expect(await refused('logs/')).toBe(
+      'narwhal: logs/ is a folder; name the files in it, such as logs/*.jsonl*\n',
+    );
+    expect(await refused('rows.jsonl.gz')).toContain('rows.jsonl.gz is not packed by gzip;');
+    expect(await refused('cut.jsonl.gz')).toContain('cut.jsonl.gz ends in the middle of what gzip packed;');
+  });
+
+  test.each([
+    ['EACCES', 'this user may not read rows.jsonl; run it as the user of the gateway'],
+    ['EIO', 'rows.jsonl cannot be read: a fault'],
+  ])('has words for a file that is there and cannot be read: %s', (code, words) => {
+    expect(unreadable('rows.jsonl', Object.assign(new Error('a fault'), { code }))).toContain(words);
   });
 });
 

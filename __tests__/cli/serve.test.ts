@@ -86,13 +86,16 @@ describe('narwhal serve does not start, and says why,', () => {
   async function refused(args: readonly string[], env: Record<string, string> = {}): Promise<string> {
     const cwd = tempFolder();
     writeFleet(cwd, await openStubFleet());
-    const { code, stdout, stderr } = await runNarwhal(['serve', '--port', '0', ...args], { cwd, env });
+    const port = args.includes('--port') ? [] : ['--port', '0'];
+    const { code, stdout, stderr } = await runNarwhal(['serve', ...port, ...args], { cwd, env });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     return stderr;
   }
 
   test('without a fleet file', async () => {
-    expect(await refused(['--fleet', 'none.json'])).toContain('the fleet file none.json cannot be read');
+    const text = await refused(['--fleet', 'none.json']);
+    expect(text).toMatch(/^narwhal: the fleet file none\.json cannot be read: there is no such file in /);
+    expect(text.match(/none\.json/g)).toHaveLength(1);
   });
 
   test('with a variable that holds no key, rather than letting everyone in', async () => {

@@ -52,6 +52,14 @@ describe('a mistake on the command line', () => {
     [['check', 'fleet.json'], 'narwhal check: takes flags only, not "fleet.json"'],
     [['demo', '8080'], 'narwhal demo: takes flags only, not "8080"'],
     [['serve', '--port', '80.5'], 'narwhal serve: --port must be a whole number from 0 to 65535'],
+    [['serve', '--port=0x10'], 'narwhal serve: --port must be a whole number from 0 to 65535, in digits'],
+    [['serve', '--port', '1e3'], 'narwhal serve: --port must be a whole number from 0 to 65535, in digits'],
+    [['check', '--timeout= 5'], 'narwhal check: --timeout must be a number from 0.1 to 3600, in digits'],
+    [
+      ['serve', '--port', '1', '--host', 'a', '--port=2'],
+      'narwhal serve: takes --port once, not several times',
+    ],
+    [['check', '--json', '--json'], 'narwhal check: takes --json once, not several times'],
     [
       ['serve', '--api-keys-env', 'A', '--api-keys-file', 'b'],
       'narwhal serve: takes --api-keys-env or --api-keys-file, not both',

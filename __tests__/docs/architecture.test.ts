@@ -4,7 +4,7 @@ import { join, posix } from 'node:path';
 import { codeBlocks, ROOT, readPage, sections, tableRows } from './markdown';
 
 const page = readPage('docs/architecture.md');
-const BASE = ['outcomes', 'errors', 'options', 'logger'];
+const BASE = ['outcomes', 'errors', 'options', 'logger', 'ids'];
 
 const files = readdirSync(join(ROOT, 'lib'), { recursive: true, encoding: 'utf8' })
   .map((name) => name.replaceAll('\\', '/'))

@@ -1,58 +1,9 @@
 /** Blocks marked `run` are run as they stand, and the README's sample serves a request. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type StubFleet, startStubFleet } from '../../lib/testing';
-import { codeBlocks, PAGES, ROOT, readPage } from './markdown';
-
-const PACKAGES = ['express', 'supertest', 'openai', 'winston'];
-
-/** A host's folder: this package and what samples import, by their names. */
-function hostFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'narwhal-docs-'));
-  const modules = join(folder, 'node_modules');
-  mkdirSync(modules);
-  symlinkSync(ROOT, join(modules, 'express-narwhal'), 'junction');
-  for (const name of PACKAGES) {
-    symlinkSync(join(ROOT, 'node_modules', name), join(modules, name), 'junction');
-  }
-  return folder;
-}
-
-interface Run {
-  readonly child: ChildProcess;
-  readonly output: () => string;
-  /** Resolves when the output matches, or the process is over. */
-  readonly until: (pattern: RegExp) => Promise<string>;
-  readonly code: Promise<number | null>;
-}
-
-function run(folder: string, text: string, env: NodeJS.ProcessEnv = {}): Run {
-  const file = join(folder, 'sample.mjs');
-  writeFileSync(file, text);
-  const child = spawn(process.execPath, [file], { cwd: folder, env: { ...process.env, ...env } });
-  let output = '';
-  let check = (): void => {};
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk) => {
-      output += String(chunk);
-      check();
-    });
-  }
-  const code = once(child, 'close').then(([status]) => status as number | null);
-  const until = (pattern: RegExp): Promise<string> => {
-    const seen = new Promise<void>((resolve) => {
-      check = () => {
-        if (pattern.test(output)) resolve();
-      };
-      check();
-    });
-    return Promise.race([seen, code]).then(() => output);
-  };
-  return { child, output: () => output, until, code };
-}
+import { codeBlocks, PAGES, readPage } from './markdown';
+import { hostFolder, run } from './sample';
 
 describe('the docs, run', () => {
   let folder: string;

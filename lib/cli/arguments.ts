@@ -10,7 +10,7 @@ export class UsageError extends Error {
 
 /** What was given. */
 export interface Given {
-  /** Value of a flag, or null. The last one counts. */
+  /** Value of a flag, or null. */
   text(flag: string): string | null;
   /** Whether a flag without a value was given. */
   has(flag: string): boolean;
@@ -27,7 +27,7 @@ export interface Given {
 /**
  * @param args what follows the name of the command.
  * @param takesOperands whether anything but flags may stand there.
- * @throws {UsageError} for an unknown flag, a missing value, or a value where none belongs.
+ * @throws {UsageError} for an unknown flag, one that stands twice, a missing value, or a value where none belongs.
  */
 export function readArguments(args: readonly string[], own: Flags, takesOperands: boolean): Given {
   const flags: Flags = { ...own, help: HELP_FLAG };
@@ -52,6 +52,7 @@ export function readArguments(args: readonly string[], own: Flags, takesOperands
     if (token.kind !== 'option') continue;
     const flag = Object.hasOwn(flags, token.name) ? flags[token.name] : undefined;
     if (flag === undefined) throw new UsageError(unknownFlag(token.rawName, Object.keys(flags)));
+    if (values.has(token.name)) throw new UsageError(`takes --${token.name} once, not several times`);
     values.set(token.name, flagValue(token.name, flag.value, token.value, token.inlineValue === true));
   }
   if (!takesOperands && operands.length > 0) {
@@ -82,6 +83,9 @@ function flagValue(
   return given;
 }
 
+/** Digits, with a point perhaps: `0x10` and `1e3` are more often a slip than a wish. */
+const PLAIN_NUMBER = /^-?\d+(?:\.\d+)?$/;
+
 class Arguments implements Given {
   readonly #values: ReadonlyMap<string, string | true>;
   readonly operands: readonly string[];
@@ -104,9 +108,9 @@ class Arguments implements Given {
     const text = this.text(flag);
     if (text === null) return null;
     const value = Number(text);
-    const right = text.trim() !== '' && value >= min && value <= max;
+    const right = PLAIN_NUMBER.test(text) && value >= min && value <= max;
     if (right && (whole !== true || Number.isInteger(value))) return value;
     const kind = whole === true ? 'a whole number' : 'a number';
-    throw new UsageError(`--${flag} must be ${kind} from ${min} to ${max}`);
+    throw new UsageError(`--${flag} must be ${kind} from ${min} to ${max}, in digits`);
   }
 }

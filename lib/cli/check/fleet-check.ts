@@ -28,8 +28,9 @@ export async function checkFleet(settings: CheckSettings): Promise<CheckReport> 
     config = loadFleetFile(fleetPath);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    const texts = error.problems.length > 0 ? error.problems : [error.message];
-    const problems = texts.map((text): Problem => ({ level: 'error', subject: fleetPath, text }));
+    const problems = textsOf(error, fleetPath).map((text): Problem => {
+      return { level: 'error', subject: fleetPath, text };
+    });
     return { ok: false, fleet: fleetPath, model: null, engines: [], pairs: [], problems };
   }
   const caller = new EngineCaller(config, settings.timeoutS);
@@ -39,6 +40,13 @@ export async function checkFleet(settings: CheckSettings): Promise<CheckReport> 
   } finally {
     await caller.close();
   }
+}
+
+/** The report names the file by itself: it must not stand there twice. */
+function textsOf({ problems, message }: ConfigError, path: string): readonly string[] {
+  if (problems.length > 0) return problems;
+  const start = `the fleet file ${path}`;
+  return [message.startsWith(start) ? message.slice(start.length).replace(/^,? /, '') : message];
 }
 
 async function checkConfig(

@@ -1,6 +1,8 @@
 /** `narwhal journal`: what happened, from the rows. */
 import { UsageError } from '../arguments';
 import type { Command } from '../command';
+import { printable } from '../table';
+import { noJournal } from './faults';
 import { readJournal } from './read';
 import { reportJson, reportLines } from './report';
 
@@ -19,7 +21,7 @@ export const journalCommand: Command = {
   notes: [
     'Reads files of any size without taking them into memory; percentiles are exact to 1 %. Rotated files may be',
     'given in any order, packed ones (.gz) as they are, and - is standard input. Lines that are no row are counted',
-    'and skipped.',
+    'and skipped. Exit code: 0, 1 if a file cannot be read or none is a journal, 2 for a wrong command line.',
   ],
   examples: [
     ['narwhal journal narwhal-journal.jsonl', 'everything in one file'],
@@ -34,6 +36,11 @@ export const journalCommand: Command = {
     const since = sinceOf(given.text('since'), Date.now());
     const top = given.number('top', { min: 0, max: 1000, whole: true }) ?? DEFAULT_TOP;
     const result = await readJournal(given.operands, since, top);
+    const nothing = noJournal(result);
+    if (nothing !== null) {
+      console.error(`narwhal: ${printable(nothing)}`);
+      return 1;
+    }
     console.log(
       given.has('json') ? JSON.stringify(reportJson(result), null, 2) : reportLines(result).join('\n'),
     );

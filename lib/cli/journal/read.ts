@@ -1,5 +1,6 @@
 /** From files to a summary: which lines are rows, and which of them are young enough. */
 import type { JournalRow } from '../../index';
+import { unreadable } from './faults';
 import { inOrder, readLines } from './lines';
 import { JournalSummary } from './summary';
 
@@ -22,7 +23,7 @@ const SCHEMA_VERSION = 1;
 /**
  * @param since ms since 1970; earlier rows are left out. Null for all.
  * @param top how many slow requests are kept.
- * @throws where a file cannot be read.
+ * @throws where a file cannot be read, with what to do about it.
  */
 export async function readJournal(
   paths: readonly string[],
@@ -46,10 +47,14 @@ export async function readJournal(
     else summary.add(value);
   };
   for (const path of files) {
-    for await (const { lines, tail, dropped } of readLines(path)) {
-      for (const line of lines) take(line);
-      if (tail !== null) take(tail);
-      counts.bad_lines += dropped;
+    try {
+      for await (const { lines, tail, dropped } of readLines(path)) {
+        for (const line of lines) take(line);
+        if (tail !== null) take(tail);
+        counts.bad_lines += dropped;
+      }
+    } catch (error) {
+      throw new Error(unreadable(path, error as NodeJS.ErrnoException), { cause: error });
     }
   }
   return { summary, files, ...counts, unknown_versions: [...versions] };
