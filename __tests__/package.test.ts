@@ -1,6 +1,6 @@
 /** The packed package, installed into empty hosts: what a user of the registry gets. */
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
@@ -72,7 +72,7 @@ describe('the packed package', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('holds the build and the docs, and nothing else', () => {
+  test('holds the build, the docs and the examples, and nothing else', () => {
     const tops = new Set(packed.files.map(({ path }) => path.split('/')[0]));
     expect([...tops].sort()).toEqual([
       'CHANGELOG.md',
@@ -80,6 +80,7 @@ describe('the packed package', () => {
       'README.md',
       'dist',
       'docs',
+      'examples',
       'package.json',
     ]);
   });
@@ -94,6 +95,13 @@ describe('the packed package', () => {
     const named = [main, types, ...Object.values(bin), ...Object.values(exports).flatMap(leaves)];
     const paths = packed.files.map(({ path }) => `./${path}`);
     expect(named.filter((path) => !paths.includes(path))).toEqual([]);
+  });
+
+  test('holds the parts of the fleet page, which no compiler puts there', () => {
+    const own = readdirSync(join(ROOT, 'lib/inspection/page/assets'));
+    const paths = packed.files.map(({ path }) => path);
+    expect(own).toContain('page.html');
+    expect(own.filter((name) => !paths.includes(`dist/inspection/page/assets/${name}`))).toEqual([]);
   });
 
   test.each(Object.entries(HOSTS))(

@@ -1,7 +1,11 @@
 /**
  * What the pipeline knows of one request.
  *
- * One private map, one writer for each field:
+ * It stands on the request itself, under a private symbol. A `WeakMap` would do the same, but the young
+ * generation's garbage collector holds all its values for alive: each finished request was moved to the old
+ * generation, which tripled the collector's work (33 us of a small request, 9 without; `npm run bench -- json`).
+ *
+ * One writer for each field:
  *
  * | field | writer |
  * | --- | --- |
@@ -11,16 +15,18 @@
  * | record | serving, through dispatch-engine |
  * | outcome | `settle`: the first one counts |
  */
-import type { IncomingMessage } from 'node:http';
-import { nanoid } from 'nanoid';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NarwhalError } from './errors';
+import { newId } from './ids';
 import { OUTCOMES, type Terminal } from './outcomes';
 import type { ParsedBody } from './request/parse-body';
 import { ServingRecord } from './serving/record';
 
 /** Who the client is, as the host or the key list says. */
 export interface Identity {
+  /** Whose limits and shares it counts against; null where it has none of its own. */
   readonly tenant: string | null;
+  /** Whatever else the key list or the host's check said. */
   readonly [key: string]: unknown;
 }
 
@@ -54,12 +60,18 @@ export class RequestContext {
   isLogged = false;
   /** Monotonic ms at which the answer was given out of hand, good or bad; null where the client left before. */
   settledAt: number | null = null;
+  /** The response carries the request id: setting a header once for each middleware would cost 2 us. */
+  isMarked = false;
+  /** The journals that will have a row of this request; journal-record is the only writer. */
+  readonly journals: object[] = [];
   /** What must end before the journal row can be written. */
   #pending = 0;
   #settled: (() => void)[] = [];
+  /** What is called when the response is over; null until somebody asks for it. */
+  #closing: (() => void)[] | null = null;
 
   constructor(req: IncomingMessage) {
-    this.requestId = nanoid();
+    this.requestId = newId();
     this.clientRequestId = clientId(req);
     this.route = pathOf(req);
     this.arrivedAt = performance.now();
@@ -89,6 +101,23 @@ export class RequestContext {
     this.outcome = outcome;
   }
 
+  /**
+   * Calls back when the response is over, in the order of asking. Not for a response that is over already.
+   *
+   * One listener serves all who ask: five of them cost a small request 4 us.
+   */
+  whenClosed(res: ServerResponse, step: () => void): void {
+    if (this.#closing !== null) {
+      this.#closing.push(step);
+      return;
+    }
+    const steps = [step];
+    this.#closing = steps;
+    res.once('close', () => {
+      for (const next of steps) next();
+    });
+  }
+
   /** Something still works for this request after its response ended: the row waits for it. */
   hold(): () => void {
     this.#pending++;
@@ -111,16 +140,15 @@ export class RequestContext {
   }
 }
 
-const contexts = new WeakMap<IncomingMessage, RequestContext>();
+const CONTEXT = Symbol('express-narwhal context');
+
+type Known = IncomingMessage & { [CONTEXT]?: RequestContext };
 
 /** The context of a request; made on the first call, so that any middleware can be first. */
 export function openContext(req: IncomingMessage): RequestContext {
-  let context = contexts.get(req);
-  if (context === undefined) {
-    context = new RequestContext(req);
-    contexts.set(req, context);
-  }
-  return context;
+  const known = req as Known;
+  known[CONTEXT] ??= new RequestContext(req);
+  return known[CONTEXT];
 }
 
 /** What a host may know of a request. */
@@ -129,28 +157,47 @@ export interface NarwhalContext {
   readonly requestId: string;
   /** The `x-request-id` that the client or ingress sent, where it is fit to be kept. */
   readonly clientRequestId: string | null;
+  /** Who the client is; null until `authStrip` has asked. */
   readonly identity: Identity | null;
   /** The parsed body; undefined until a middleware has read it. */
   readonly body: Readonly<Record<string, unknown>> | undefined;
   /** Monotonic milliseconds (`performance.now()`); null until they happen. */
   readonly timings: {
+    /** The first middleware saw the request. */
     readonly arrivedAt: number;
+    /** The prefill leg's answer, with its handoff, was here. */
     readonly prefillAnsweredAt: number | null;
+    /** The first event with output came from the engine. */
     readonly firstOutputAt: number | null;
+    /** The last one did. */
     readonly lastOutputAt: number | null;
   };
   /** How the request ended; null while it runs. */
   readonly terminal: Terminal | null;
+  /** Why it ended so: the word of `x-narwhal-reason`; null for a good end, and while it runs. */
   readonly reason: string | null;
 }
 
 /**
- * What the pipeline knows of a request.
+ * What the pipeline knows of a request, at this moment.
  *
- * @returns undefined for a request that no middleware of this package has seen.
+ * @example
+ * ```ts
+ * import express from 'express';
+ * import { narwhalContext, narwhalRouter } from 'express-narwhal';
+ *
+ * const app = express();
+ * app.use((req, res, next) => {
+ *   res.once('finish', () => console.log(narwhalContext(req)?.terminal));
+ *   next();
+ * });
+ * app.use(narwhalRouter());
+ * ```
+ *
+ * @returns a frozen copy; undefined for a request that no middleware of this package has seen.
  */
 export function narwhalContext(req: IncomingMessage): NarwhalContext | undefined {
-  const context = contexts.get(req);
+  const context = (req as Known)[CONTEXT];
   if (context === undefined) return undefined;
   const { requestId, clientRequestId, identity, body, arrivedAt, record, outcome } = context;
   const { prefillAnsweredAt, firstOutputAt, lastOutputAt } = record;

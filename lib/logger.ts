@@ -4,9 +4,13 @@ import { ConfigError } from './errors';
 
 /** What the library needs of a logger. winston, pino and `console` have it. */
 export interface Logger {
+  /** Details that only a developer wants. */
   debug(message: string, fields?: object): void;
+  /** What goes its normal way. */
   info(message: string, fields?: object): void;
+  /** What an operator should look at some time. */
   warn(message: string, fields?: object): void;
+  /** What an operator must act on. */
   error(message: string, fields?: object): void;
 }
 

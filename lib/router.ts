@@ -1,11 +1,9 @@
 /** The whole pipeline as one Express router: builds the parts once, mounts the chain, owns their end. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Router } from 'express';
 import type { Admission } from './admission/admission';
+import { completionRoutes } from './completion-routes';
 import { defaultFleetPath } from './config/fleet-file';
-import { openContext } from './context';
 import { createFleet, Fleet, loadFleet } from './engines/fleet';
-import { ConfigError, NarwhalError } from './errors';
+import { ConfigError } from './errors';
 import { faultLog } from './inspection/fault-log';
 import { inspectionHandler } from './inspection/handler';
 import { sightOf } from './inspection/sight';
@@ -17,7 +15,7 @@ import { doorOf, gateOf } from './middlewares/admission-gate';
 import { admissionOf } from './middlewares/admission-options';
 import { authStrip, identifier } from './middlewares/auth-strip';
 import { checkDispatchOptions, dispatchTo } from './middlewares/dispatch-engine';
-import { checkOnError, type NarwhalHandler, refuse } from './middlewares/handler';
+import { checkOnError, type NarwhalHandler } from './middlewares/handler';
 import { recordTo } from './middlewares/journal-record';
 import { modelGuard } from './middlewares/model-guard';
 import { outputGuard } from './middlewares/output-guard';
@@ -26,12 +24,9 @@ import { samplingGuard } from './middlewares/sampling-guard';
 import { validateCompletion } from './middlewares/validate-completion';
 import { checkNumber, checkOptions } from './options';
 import { keepRawBody } from './request/read-body';
-import { routeOf } from './request/route';
 import { checkMiddlewareOptions, type NarwhalRouterOptions, ROUTER_KEYS } from './router-options';
-import { requestExpired } from './serving/leg';
-import type { Phase } from './serving/record';
 import { createServing } from './serving/serve-request';
-import { Shutdown, shuttingDown } from './serving/shutdown';
+import { Shutdown } from './serving/shutdown';
 
 /** The router: mount it with `app.use()`, under any path. */
 export interface NarwhalRouter extends NarwhalHandler {
@@ -53,8 +48,20 @@ const DEFAULT_CLOSE_TIMEOUT_S = 30;
  * Builds the pipeline: `POST /v1/completions`, `POST /v1/chat/completions`, `GET /v1/models`, `/health`,
  * `/ready` and the private `/metrics` and `/narwhal/state`. Every other path goes to the host.
  *
+ * `narwhalRouter.rawBody` is a `verify` hook for the host's `express.json()`: it keeps the client's bytes.
+ *
  * @example
- * app.use(narwhalRouter({ fleet: './fleet.json', apiKeys: [process.env.GATEWAY_KEY] }));
+ * ```ts
+ * import express from 'express';
+ * import { narwhalRouter } from 'express-narwhal';
+ *
+ * const narwhal = narwhalRouter({ fleet: './fleet.json', apiKeys: [process.env['GATEWAY_KEY']] });
+ * const server = express().use('/llm', narwhal).listen(8080);
+ * process.once('SIGTERM', async () => {
+ *   server.close();
+ *   await narwhal.close();
+ * });
+ * ```
  *
  * @throws {ConfigError} for a bad fleet or option, naming every problem.
  */
@@ -65,20 +72,20 @@ export function narwhalRouter(options?: NarwhalRouterOptions): NarwhalRouter {
   if (options !== undefined && 'apiKeys' in options && given.apiKeys === undefined && !given.authenticate) {
     parts.logger.warn('apiKeys is undefined: every request is let through; is its environment variable set?');
   }
-  const router = Router() as unknown as NarwhalHandler & { use(handler: NarwhalHandler): void };
-  // The busy routes first: each layer of a router costs every request that passes it.
-  router.use(completionRoutes(parts));
-  router.use(parts.inspection);
+  const completions = completionRoutes(parts);
+  const { inspection } = parts;
+  // One function, no router of its own: a layer less for each request (4 us). The busy routes come first.
+  const router: NarwhalHandler = (req, res, next) => {
+    completions(req, res, (error) => (error === undefined ? inspection(req, res, next) : next(error)));
+  };
   return Object.assign(router, {
-    close: () => parts.shutdown.close(),
+    close: parts.close,
     state: parts.state,
   });
 }
 
 /** A `verify` hook for the host's `express.json()`: keeps the bytes, so that pass-through stays exact. */
 narwhalRouter.rawBody = keepRawBody;
-
-type Parts = ReturnType<typeof buildParts>;
 
 function buildParts(given: Partial<NarwhalRouterOptions>) {
   const logger =
@@ -114,7 +121,7 @@ function assemble(given: Partial<NarwhalRouterOptions>, basis: Basis) {
     chain.push(dispatchTo(serving, logger, checkDispatchOptions(given.dispatchEngine)));
   }
   const state = (): RouterState => fleetState(fleet, serving, admission.seats, journal, shutdown);
-  const sight = sightOf(given, { fleet, logger, state });
+  const sight = sightOf(given, { fleet, logger, state, seats: admission.seats.limits });
   const inspected = {
     fleet,
     startedAt: Math.floor(Date.now() / 1000),
@@ -125,6 +132,7 @@ function assemble(given: Partial<NarwhalRouterOptions>, basis: Basis) {
     options: given.inspection,
     state,
     metrics: sight.metrics,
+    page: sight.page,
     logger,
   });
   // Opened last: nothing is left open when an option is bad.
@@ -146,6 +154,7 @@ function assemble(given: Partial<NarwhalRouterOptions>, basis: Basis) {
   return {
     state,
     shutdown,
+    close: sight.endBefore(() => shutdown.close()),
     chain,
     inspection,
     logger,
@@ -205,79 +214,4 @@ function buildChain(
   chain.push(requireInput({ maxBytes, onError }));
   if (gate !== false) chain.push(gateOf(admission, gateOnError));
   return chain;
-}
-
-/** Where a request may stand before a seat and an engine are its own. */
-const BEFORE_SERVING: ReadonlySet<Phase> = new Set(['upload', 'queue']);
-
-/** Serves the two completion routes; everything else, and `OPTIONS`, goes to the host. */
-function completionRoutes({ chain, record, shutdown, requestTimeoutMs }: Parts): NarwhalHandler {
-  return function completions(req, res, next) {
-    if (req.method === 'OPTIONS' || routeOf(pathBelowMount(req)) === null) {
-      next();
-      return;
-    }
-    record(req, res, () => {
-      const context = openContext(req);
-      const end = (error: NarwhalError): void => {
-        res.setHeader('connection', 'close');
-        refuse(context, res, next, error, 'answer');
-      };
-      const leave = shutdown.enter(res, end);
-      // Serving has timers of its own; this one is for what comes before: the host's check, the upload.
-      const timer = setTimeout(() => {
-        if (!res.headersSent && BEFORE_SERVING.has(context.record.phase)) end(requestExpired());
-      }, requestTimeoutMs);
-      timer.unref();
-      res.once('close', () => {
-        clearTimeout(timer);
-        context.whenIdle(leave);
-      });
-      const refusal = refusalAtTheDoor(req, res, shutdown);
-      if (refusal === null) runChain(chain, req, res, next);
-      else refuse(context, res, next, refusal, 'answer');
-    });
-  };
-}
-
-function refusalAtTheDoor(
-  req: IncomingMessage,
-  res: ServerResponse,
-  shutdown: Shutdown,
-): NarwhalError | null {
-  if (req.method !== 'POST') {
-    return new NarwhalError('wrongMethod', 'only POST is allowed here', { headers: { allow: 'POST' } });
-  }
-  if (!shutdown.isClosing) return null;
-  res.setHeader('connection', 'close');
-  return shuttingDown();
-}
-
-/** Runs the middlewares one after another; a throw in any of them is a 500 in the envelope. */
-function runChain(
-  chain: readonly NarwhalHandler[],
-  req: IncomingMessage,
-  res: ServerResponse,
-  done: (error?: unknown) => void,
-): void {
-  let at = 0;
-  const next = (error?: unknown): void => {
-    const handler = chain[at++];
-    if (error !== undefined || handler === undefined) {
-      done(error);
-      return;
-    }
-    try {
-      handler(req, res, next);
-    } catch (thrown) {
-      refuse(openContext(req), res, done, thrown, 'answer');
-    }
-  };
-  next();
-}
-
-/** Path below the mount point: Express has taken the mount path off `req.url`. */
-function pathBelowMount({ url = '' }: IncomingMessage): string {
-  const query = url.indexOf('?');
-  return query === -1 ? url : url.slice(0, query);
 }

@@ -17,13 +17,25 @@ import { ConfigError } from './errors';
 
 /** What is needed of an Express application, version 4 or 5. */
 export interface ExpressApp {
+  /** Prototype of its requests. */
   readonly request: object;
+  /** Prototype of its responses. */
   readonly response: object;
 }
 
 /**
  * Creates a server for an Express app: `createServer(app).listen(8080)` in place of `app.listen(8080)`.
  * Everything works as before; sub-apps that the host mounts keep their own prototypes.
+ *
+ * @example
+ * ```ts
+ * import express from 'express';
+ * import { createServer, narwhalRouter } from 'express-narwhal';
+ *
+ * const app = express();
+ * app.use(narwhalRouter());
+ * createServer(app).listen(8080);
+ * ```
  *
  * @param app an Express application, version 4 or 5.
  * @param options as of `http.createServer`.
@@ -52,5 +64,8 @@ function bornWith(Base: unknown, prototype: object): unknown {
     construct.call(this, first, second);
   }
   Born.prototype = prototype;
+  // V8 reserves room in an object for the properties that its constructor, and those above it, will set.
+  // Without that link every request would grow its objects a few properties at a time.
+  Object.setPrototypeOf(Born, Base as object);
   return Born;
 }

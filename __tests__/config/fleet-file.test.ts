@@ -1,10 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { defaultFleetPath, loadFleetFile, parseFleet } from '../../lib/config/fleet-file';
 import { ConfigError } from '../../lib/errors';
+import { thrownBy } from '../helpers/alone';
 
 const PREFILL = { iid: 'p0', url: 'http://10.0.0.1:8000', role: 'prefill' };
 const DECODE = { iid: 'd0', url: 'http://10.0.0.2:8000', role: 'decode' };
@@ -406,11 +407,21 @@ describe('loadFleetFile', () => {
     expect(() => loadFleetFile(path)).toThrow(/line 2, column 2: the key "model" stands twice/);
   });
 
-  it('names a file that is not there, is a folder or is not UTF-8', () => {
+  it('names a file that is not there, is a folder or is not UTF-8, once, and every way to name another', () => {
+    const ways =
+      'Name the file by the option fleet of narwhalRouter, the flag --fleet, or the variable NARWHAL_FLEET';
     const missing = join(folder, 'none.json');
     expect(() => loadFleetFile(missing)).toThrow(ConfigError);
-    expect(() => loadFleetFile(missing)).toThrow(`the fleet file ${missing} cannot be read: ENOENT`);
-    expect(() => loadFleetFile(folder)).toThrow(`the fleet file ${folder} cannot be read: EISDIR`);
+    const messageOf = (path: string) => thrownBy(() => loadFleetFile(path))?.message;
+    expect(messageOf(missing)).toBe(
+      `the fleet file ${missing} cannot be read: there is no such file. ${ways}`,
+    );
+    expect(messageOf('./no/fleet.json')).toBe(
+      `the fleet file ./no/fleet.json cannot be read: there is no such file in ${resolve('no')}. ${ways}`,
+    );
+    expect(messageOf(folder)).toBe(
+      `the fleet file ${folder} cannot be read: it is a folder. Name the file in it by ${ways.slice('Name the file by '.length)}`,
+    );
     expect(() => loadFleetFile(file(Buffer.from([0x22, 0xff, 0x22])))).toThrow('is not UTF-8');
   });
 

@@ -2,6 +2,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { Seats } from '../../lib/admission/seats';
 import { Fleet } from '../../lib/engines/fleet';
 import { ConfigError, createFleet, type NarwhalRouterOptions, narwhalRouter } from '../../lib/index';
@@ -49,6 +50,52 @@ describe('narwhalRouter', () => {
     const error = thrownBy(make(options));
     expect(error).toBeInstanceOf(ConfigError);
     expect(error?.message).toBe(message);
+  });
+
+  it.each([
+    [
+      { fleeet: 1, jurnal: 2 },
+      'narwhalRouter',
+      ['unknown option fleeet (did you mean fleet?)', 'unknown option jurnal (did you mean journal?)'],
+    ],
+    [
+      { authStrip: true, modelGuard: 5 },
+      'narwhalRouter',
+      [
+        'authStrip must be an object of options, or false',
+        'modelGuard must be an object of options, or false',
+      ],
+    ],
+    [
+      { admissionGate: { maxConnections: 0, queueCapacity: 1.5, maxDelayS: 'x', stateFile: '' } },
+      'admissionGate',
+      [
+        'maxConnections must be at least 1',
+        'queueCapacity must be a whole number',
+        'maxDelayS must be a number',
+        'stateFile must be a path',
+      ],
+    ],
+    [
+      { journal: { path: '', maxFiles: 0 } },
+      'journal',
+      ['path must be the name of a file', 'maxFiles must be at least 1'],
+    ],
+  ])('tells of everything that is wrong with %j at once', (options, owner, problems) => {
+    const error = thrownBy(make(options)) as ConfigError;
+    expect(error).toBeInstanceOf(ConfigError);
+    expect(error.problems).toEqual(problems);
+    expect(error.message.split('\n')).toEqual([
+      `${owner}: ${problems.length} problems`,
+      ...problems.map((problem) => `  - ${problem}`),
+    ]);
+  });
+
+  it('throws an error that a console prints without an empty list, and no problem twice', () => {
+    const [one, two] = [{ closeTimeoutS: -1 }, { fleeet: 1, jurnal: 2 }].map((bad) => thrownBy(make(bad)));
+    expect(inspect(one)).toContain('ConfigError: narwhalRouter: closeTimeoutS must be at least 0');
+    expect(inspect(one)).not.toContain('problems: [');
+    expect(inspect(two).match(/unknown option fleeet/g)).toHaveLength(1);
   });
 
   it.each([5, true, {}, null, { path: 5 }, { write: () => undefined }])(

@@ -12,7 +12,12 @@ export const HI = [{ role: 'user', content: 'hi' }];
 export interface Setup {
   readonly stub?: StubFleetOptions;
   /** Sections put over the fleet file. */
-  readonly file?: { readonly serving?: object; readonly engine?: object; readonly engines?: object[] };
+  readonly file?: {
+    readonly serving?: object;
+    readonly engine?: object;
+    readonly engines?: object[];
+    readonly slo?: object;
+  };
   readonly options?: Omit<NarwhalRouterOptions, 'fleet' | 'journal' | 'logger'>;
   /** What the host mounts before the router. */
   readonly before?: readonly RequestHandler[];

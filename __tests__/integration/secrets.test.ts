@@ -75,6 +75,30 @@ describe('what a client sends', () => {
     expect(gateway.fleet.calls).toEqual([]);
   });
 
+  it.each(['prefill', 'decode'] as const)(
+    'is told to nobody else where an engine quotes it in a refusal (%s leg)',
+    async (leg) => {
+      const gateway = await withKeys();
+      const message = "1 validation error: {'input': {'content': 'CANARY-prompt'}}";
+      gateway.fleet.script = {
+        leg,
+        status: 400,
+        body: { error: { message, type: 'BadRequestError', code: 400 } },
+      };
+      const reply = await gateway.post(
+        CHAT,
+        { messages: [{ role: 'user', content: 'CANARY-prompt' }] },
+        AUTHORIZED,
+      );
+      expect([reply.status, reply.text.includes('CANARY-prompt')]).toEqual([400, true]);
+      expect(await papers(gateway, 1)).not.toContain('CANARY');
+      expect(await gateway.row()).toMatchObject({
+        reason: 'engine_refused',
+        error: '400 BadRequestError 400',
+      });
+    },
+  );
+
   it('in control fields is dropped: hosts, ports, ids and transfers of a client reach no engine', async () => {
     const gateway = await withKeys();
     const own = {

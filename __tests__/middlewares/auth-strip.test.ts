@@ -58,6 +58,10 @@ describe('the options of authStrip', () => {
     [{ apiKeys: ['ok', 'not ok'] }, 'apiKeys: key number 2 must be printable ASCII text without blanks'],
     [{ apiKeys: [undefined] }, 'apiKeys: key number 1 is undefined: is its environment variable set?'],
     [{ apiKeys: { key: 'tenant' } }, 'apiKeys: the identity of key number 1 must be an object'],
+    [
+      { apiKeys: { key: { tenant: 5 } } },
+      'apiKeys: key number 1: the tenant of an identity must be a string or null, not a number',
+    ],
     [{ apiKeys: { key: null } }, 'apiKeys: the identity of key number 1 must be an object'],
     [{ authenticate: 'me' }, 'authStrip: authenticate must be a function'],
     [{ authenticate: null }, 'authStrip: authenticate must be a function'],
@@ -110,7 +114,7 @@ describe('authStrip with keys', () => {
   });
 
   it('installs the identity of the key, with a tenant that is text or null', async () => {
-    const apiKeys = { a: { tenant: 'red', weight: 3 }, b: { tenant: 5 }, c: {} };
+    const apiKeys = { a: { tenant: 'red', weight: 3 }, b: { tenant: null }, c: {} };
     const seen = async (key: string) =>
       ((await post({ apiKeys }, { authorization: `Bearer ${key}` })).body as Seen).identity;
     expect(await seen('a')).toEqual({ tenant: 'red', weight: 3 });
@@ -187,6 +191,11 @@ describe('authStrip with a hook', () => {
     });
   });
 
+  it.each([5, true, {}, ['red']])('answers 500 for the tenant %j, which is no text', async (tenant) => {
+    const { message } = refusalOf(await post(answering({ tenant })), 500, 'internal');
+    expect(message).toBe('the gateway failed');
+  });
+
   it('sees the credentials that later handlers do not', async () => {
     let seen: unknown;
     const authenticate: Authenticate = (req) => {
@@ -231,6 +240,21 @@ describe('authStrip and headers', () => {
     const { headers } = response.body as Seen;
     expect(response.text).not.toContain('CANARY');
     expect(headers).toMatchObject({ 'x-other': 'stays', traceparent: 't' });
+  });
+
+  it('leaves nothing of their values in any form in which Node keeps headers', async () => {
+    const seen: unknown[] = [];
+    const tell: RequestHandler = (req, res) => {
+      seen.push(req.rawHeaders, req.headersDistinct);
+      res.end();
+    };
+    const headers = { authorization: 'Bearer CANARY', cookie: 'a=CANARY', 'x-other': 'stays' };
+    await request(appOf([authStrip(), tell]))
+      .post('/')
+      .set(headers)
+      .expect(200);
+    expect(JSON.stringify(seen)).not.toContain('CANARY');
+    expect(seen[0]).toContain('stays');
   });
 
   it('removes them also from a request that it refuses, before the host sees the error', async () => {

@@ -67,7 +67,7 @@ describe.each(GUARDS)('%s', (name, make, fault, status, reason) => {
       `${name}: unknown option maxbyte (did you mean maxBytes?)`,
     );
     expect(thrownBy(() => make({ onErr: 'next', zzzzzzzzzz: 1 }))?.message).toBe(
-      `${name}: unknown option onErr (did you mean onError?); unknown option zzzzzzzzzz`,
+      `${name}: 2 problems\n  - unknown option onErr (did you mean onError?)\n  - unknown option zzzzzzzzzz`,
     );
   });
 

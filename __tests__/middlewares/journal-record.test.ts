@@ -118,13 +118,15 @@ describe('journalRecord', () => {
     [413, 'invalid', 'too_large'],
     [415, 'invalid', 'encoding'],
     [422, 'invalid', 'body_shape'],
-    [429, 'rejected', 'inflight_limit'],
+    [429, 'rejected', 'tenant_limit'],
     [500, 'failed', 'internal'],
     [502, 'failed', 'internal'],
-    [503, 'rejected', 'no_engine'],
+    [503, 'rejected', 'shutting_down'],
   ])('records a handler of the host by its status %i', async (status, terminal, reason) => {
     await request(app(answering(status))).post('/');
-    expect(await sink.firstRow()).toMatchObject({ status, terminal, reason });
+    const told = `the host answered ${status} by itself; the reason is inferred from the status`;
+    const error = reason === null ? null : told;
+    expect(await sink.firstRow()).toMatchObject({ status, terminal, reason, error });
   });
 
   it('records the reason of a refusal behind it', async () => {

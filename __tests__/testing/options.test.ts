@@ -2,7 +2,7 @@ import { type StubScript, startStubFleet } from '../../lib/testing';
 
 describe('startStubFleet', () => {
   it.each([
-    [{ prefil: 1 }, /unknown prefil; known are prefill/],
+    [{ prefil: 1 }, /unknown prefil \(did you mean prefill\?\); known are prefill/],
     [{ decode: 'x' }, /decode must be a whole number/],
     [{ both: -1 }, /both must be a whole number/],
   ])('refuses the options %j', async (options, message) => {

@@ -27,17 +27,35 @@ export interface AdmissionParts {
 }
 
 /** One request, from the door to its end. */
-export interface Visit {
+export class Visit {
   readonly tenant: Tenant | null;
   readonly ticket: DoorTicket;
   /** The draw of one request; a promise while a store is being asked. */
-  limits: LimitVerdict | Promise<LimitVerdict> | null;
+  readonly limits: LimitVerdict | Promise<LimitVerdict> | null;
   /** Tokens that were taken for it. */
-  tokens: number;
+  tokens = 0;
   /** Monotonic ms from which its price counts; null before it has a seat. */
-  pricedAt: number | null;
+  pricedAt: number | null = null;
+  readonly #limiter: Limiter;
+  readonly #calm: () => void;
+  #isOver = false;
+
+  constructor(admission: Admission, tenant: Tenant | null) {
+    this.#limiter = admission.limiter;
+    this.tenant = tenant;
+    this.ticket = admission.door.enter(tenant ?? undefined);
+    this.#calm = admission.saturation.enter();
+    this.limits = tenant === null ? null : this.#limiter.take(tenant, 1, 0);
+  }
+
   /** Ends the visit; a second call does nothing. @param tokens that it used. */
-  leave(tokens: number): void;
+  leave(tokens: number): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.ticket.leave();
+    this.#calm();
+    if (this.tenant !== null) this.#limiter.settle(this.tenant, tokens - this.tokens);
+  }
 }
 
 /** The parts, and the requests that are inside. */
@@ -49,7 +67,8 @@ export class Admission {
   readonly pricing: Pricing | null;
   readonly fleet: Fleet | null;
   readonly #file: SpeedFile | null;
-  readonly #visits = new WeakMap<IncomingMessage, Visit>();
+  /** Where a request's visit stands on the request: one key for each admission. See `context` for why no map. */
+  readonly #key = Symbol('express-narwhal visit');
 
   constructor({ seats, store, maxDelayS, fleet, stateFile, logger }: AdmissionParts) {
     const { limits } = seats;
@@ -62,39 +81,21 @@ export class Admission {
     this.#file = stateFile === null || fleet === null ? null : new SpeedFile(stateFile, fleet, logger);
   }
 
+  /** The visit of a request that has begun one. */
+  visitOf(req: IncomingMessage): Visit | undefined {
+    return (req as unknown as Record<symbol, Visit | undefined>)[this.#key];
+  }
+
   /**
-   * The visit of a request; begins on the first call.
+   * Begins the visit of a request.
    *
-   * @returns the visit, and whether this call began it.
    * @throws {TypeError} for an identity whose limits make no sense.
    */
-  visit(
-    req: IncomingMessage,
-    identity: Readonly<Record<string, unknown>> | null,
-  ): { visit: Visit; isNew: boolean } {
-    const known = this.#visits.get(req);
-    if (known !== undefined) return { visit: known, isNew: false };
-    const tenant = tenantOf(identity);
-    const ticket = this.door.enter(tenant ?? undefined);
-    const calm = this.saturation.enter();
+  visit(req: IncomingMessage, identity: Readonly<Record<string, unknown>> | null): Visit {
+    const visit = new Visit(this, tenantOf(identity));
     this.#file?.start();
-    let isOver = false;
-    const visit: Visit = {
-      tenant,
-      ticket,
-      limits: tenant === null ? null : this.limiter.take(tenant, 1, 0),
-      tokens: 0,
-      pricedAt: null,
-      leave: (tokens) => {
-        if (isOver) return;
-        isOver = true;
-        ticket.leave();
-        calm();
-        if (tenant !== null) this.limiter.settle(tenant, tokens - visit.tokens);
-      },
-    };
-    this.#visits.set(req, visit);
-    return { visit, isNew: true };
+    (req as unknown as Record<symbol, Visit>)[this.#key] = visit;
+    return visit;
   }
 
   /** Why a request may not come in, as far as can be said without its body. */

@@ -13,16 +13,36 @@ export const SMALL_BODY = 64 * 1024;
 /** Above twice the room and so many more, no body of a request that will be refused is read at all. */
 const MAX_READERS = 256;
 
-/** One request's place at the door. */
-export interface DoorTicket {
-  /** It came when there was no room for it, and there still is none. */
-  readonly isBeyond: boolean;
-  leave(): void;
-}
-
+/** The requests of one tenant. */
 interface Guest {
+  readonly name: string;
   weight: number;
   inside: number;
+}
+
+/** One request's place at the door. */
+export class DoorTicket {
+  readonly #door: Door;
+  readonly #guest: Guest;
+  readonly #cameBeyond: boolean;
+  #held = true;
+
+  constructor(door: Door, guest: Guest) {
+    this.#door = door;
+    this.#guest = guest;
+    this.#cameBeyond = door.isBeyond(guest);
+  }
+
+  /** It came when there was no room for it, and there still is none. */
+  get isBeyond(): boolean {
+    return this.#cameBeyond && this.#door.isBeyond(this.#guest);
+  }
+
+  leave(): void {
+    if (!this.#held) return;
+    this.#held = false;
+    this.#door.left(this.#guest);
+  }
 }
 
 /** The requests that are inside. */
@@ -41,26 +61,27 @@ export class Door {
   }
 
   enter({ name, weight }: Share = NOBODY): DoorTicket {
-    const guest = this.#guests.get(name) ?? { weight, inside: 0 };
+    let guest = this.#guests.get(name);
+    if (guest === undefined) {
+      guest = { name, weight, inside: 0 };
+      this.#guests.set(name, guest);
+    }
     guest.weight = weight;
     guest.inside++;
-    this.#guests.set(name, guest);
     this.#inside++;
-    const isBeyond = (): boolean => this.#inside > this.#room && guest.inside > this.#shareOf(guest);
-    const cameBeyond = isBeyond();
-    let held = true;
-    return {
-      get isBeyond() {
-        return cameBeyond && isBeyond();
-      },
-      leave: () => {
-        if (!held) return;
-        held = false;
-        this.#inside--;
-        guest.inside--;
-        if (guest.inside === 0) this.#guests.delete(name);
-      },
-    };
+    return new DoorTicket(this, guest);
+  }
+
+  /** There is no room for so many, and this guest has more than its share of it. */
+  isBeyond(guest: Guest): boolean {
+    return this.#inside > this.#room && guest.inside > this.#shareOf(guest);
+  }
+
+  /** A request of a guest is over: for its ticket alone. */
+  left(guest: Guest): void {
+    this.#inside--;
+    guest.inside--;
+    if (guest.inside === 0) this.#guests.delete(guest.name);
   }
 
   /** Whether the body of a request that will be refused may be read first. */

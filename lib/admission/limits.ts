@@ -5,10 +5,11 @@ export type LimitName = 'requests' | 'tokens';
 
 /** One bucket, and what is to be taken out of it. */
 export interface Draw {
+  /** Which limit of the tenant. */
   readonly name: LimitName;
   /** Its size, and how much flows in per minute. */
   readonly perMinute: number;
-  /** Below zero to give back. */
+  /** How much is taken. Below zero to give back. */
   readonly cost: number;
 }
 

@@ -5,13 +5,17 @@ import type { Draw, DrawAnswer, LimitStore } from './limits';
 
 /** What is needed of an ioredis client. */
 export interface IoredisLike {
+  /** Only looked for: it tells the two packages apart. */
   defineCommand(name: string, definition: { lua: string }): void;
+  /** Runs a script. */
   eval(script: string, keys: number, ...parts: string[]): Promise<unknown>;
 }
 
 /** What is needed of a client of the package `redis`. */
 export interface NodeRedisLike {
+  /** Only looked for: it tells the two packages apart. */
   readonly isOpen: boolean;
+  /** Runs a script. */
   eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
 }
 
@@ -68,7 +72,13 @@ return levels
  * client stays the host's: to connect, to watch for errors, to close.
  *
  * @example
- * narwhalRouter({ admissionGate: { limitStore: redisLimitStore(new Redis(url)) } });
+ * ```ts
+ * import { narwhalRouter, redisLimitStore } from 'express-narwhal';
+ * import { Redis } from 'ioredis';
+ *
+ * const limitStore = redisLimitStore(new Redis('redis://localhost:6379'), { prefix: 'gateway:' });
+ * const narwhal = narwhalRouter({ admissionGate: { limitStore } });
+ * ```
  *
  * @throws {ConfigError} for anything that is no such client.
  */

@@ -49,6 +49,18 @@ export class Seats {
   }
 
   /**
+   * Takes a seat if one is free for this share now.
+   *
+   * @returns how to give it back; null where the answer is another one, which `enter` tells.
+   */
+  takeFree(share: Share = NOBODY): (() => void) | null {
+    if (this.#taken >= this.limits.seats) return null;
+    const member = this.#shares.member(share);
+    if (member.count >= (share.maxInFlight ?? Number.POSITIVE_INFINITY)) return null;
+    return this.#seat(member);
+  }
+
+  /**
    * Takes a seat, or waits for one.
    *
    * @param answer called exactly once, at once where no wait is needed.
@@ -62,7 +74,7 @@ export class Seats {
       return () => {};
     }
     if (this.#taken < this.limits.seats) {
-      answer(this.#seat(member));
+      answer({ kind: 'seated', release: this.#seat(member) });
       return () => {};
     }
     const { queueTimeoutS } = this.limits;
@@ -103,22 +115,20 @@ export class Seats {
     return true;
   }
 
-  #seat(member: Member<Waiter>): SeatAnswer {
+  /** @returns how to give the seat back. */
+  #seat(member: Member<Waiter>): () => void {
     this.#taken++;
     this.#shares.seated(member);
     const since = performance.now();
     let held = true;
-    return {
-      kind: 'seated',
-      release: () => {
-        if (!held) return;
-        held = false;
-        this.#taken--;
-        member.taken--;
-        member.noteHold((performance.now() - since) / 1000);
-        this.#shares.left(member);
-        this.#callNext();
-      },
+    return () => {
+      if (!held) return;
+      held = false;
+      this.#taken--;
+      member.taken--;
+      member.noteHold((performance.now() - since) / 1000);
+      this.#shares.left(member);
+      this.#callNext();
     };
   }
 
@@ -127,6 +137,6 @@ export class Seats {
     const [first] = this.#shares.next()?.queue ?? [];
     if (first === undefined) return;
     this.#forget(first);
-    first.answer(this.#seat(first.member));
+    first.answer({ kind: 'seated', release: this.#seat(first.member) });
   }
 }

@@ -31,8 +31,8 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
  * are the host's own.
  *
  * @returns null for an identity without a tenant: its requests share as one.
- * @throws {TypeError} for a limit that is no number in its range, and for limits without a tenant, which
- *   would have no effect.
+ * @throws {TypeError} for a limit that is no number in its range, for a tenant that is no text, and for limits
+ *   without a tenant, which would have no effect.
  */
 export function tenantOf(identity: RawIdentity | null): Tenant | null {
   if (identity === null) return null;
@@ -40,8 +40,8 @@ export function tenantOf(identity: RawIdentity | null): Tenant | null {
   const maxInFlight = limitOf(identity, 'maxInFlight');
   const requestsPerMinute = limitOf(identity, 'requestsPerMinute');
   const tokensPerMinute = limitOf(identity, 'tokensPerMinute');
-  const { tenant } = identity;
-  if (typeof tenant !== 'string') {
+  const tenant = tenantName(identity);
+  if (tenant === null) {
     const given = [weight, maxInFlight, requestsPerMinute, tokensPerMinute].some((value) => value !== null);
     if (given) throw new TypeError('an identity with limits needs a tenant');
     return null;
@@ -53,6 +53,19 @@ export function tenantOf(identity: RawIdentity | null): Tenant | null {
     requestsPerMinute,
     tokensPerMinute,
   };
+}
+
+/**
+ * The tenant that an identity names; null for none.
+ *
+ * @throws {TypeError} for a tenant that is no text: its requests would share as if they had none.
+ */
+export function tenantName({ tenant }: RawIdentity): string | null {
+  if (tenant === undefined || tenant === null) return null;
+  if (typeof tenant !== 'string') {
+    throw new TypeError(`the tenant of an identity must be a string or null, not a ${typeof tenant}`);
+  }
+  return tenant;
 }
 
 function limitOf(identity: RawIdentity, name: keyof typeof RULES): number | null {

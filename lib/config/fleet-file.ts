@@ -1,5 +1,6 @@
 /** From a fleet file, or the object in it, to a checked and frozen `FleetConfig`. */
 import { readFileSync } from 'node:fs';
+import { dirname, isAbsolute, resolve } from 'node:path';
 import Ajv, { type ValidateFunction } from 'ajv';
 import { ConfigError } from '../errors';
 import { parseEngineUrl } from './engine-url';
@@ -82,12 +83,31 @@ function readText(path: string, source: string): string {
   try {
     bytes = readFileSync(path);
   } catch (error) {
-    throw new ConfigError(`${source} cannot be read: ${(error as Error).message}`);
+    throw new ConfigError(`${source} cannot be read: ${whyUnreadable(path, error as NodeJS.ErrnoException)}`);
   }
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
     throw new ConfigError(`${source} is not UTF-8`);
+  }
+}
+
+/** What stands in the way, and what to do about it. */
+function whyUnreadable(path: string, { code, message }: NodeJS.ErrnoException): string {
+  const ways = 'the option fleet of narwhalRouter, the flag --fleet, or the variable NARWHAL_FLEET';
+  switch (code) {
+    case 'ENOENT': {
+      const where = isAbsolute(path) ? '' : ` in ${dirname(resolve(path))}`;
+      return `there is no such file${where}. Name the file by ${ways}`;
+    }
+    case 'EISDIR':
+      return `it is a folder. Name the file in it by ${ways}`;
+    case 'EACCES':
+    case 'EPERM':
+      return 'this user may not read it. Change its owner or its mode';
+    case undefined:
+    default:
+      return message;
   }
 }
 

@@ -49,8 +49,11 @@ export type FleetShape = 'split' | 'single' | 'none';
 
 /** A fleet of engines. Made by `createFleet` or `loadFleet`. */
 export class Fleet {
+  /** @internal */
   readonly config: FleetConfig;
+  /** @internal */
   readonly engines: readonly Engine[];
+  /** The axios instance of its engine calls: for interceptors of the host. */
   readonly client: AxiosInstance;
   /** @internal */
   readonly transport: Transport;
@@ -102,7 +105,7 @@ export class Fleet {
     this.#monitor.start();
   }
 
-  /** The engine of this name, if the fleet has it. */
+  /** @internal The engine of this name, if the fleet has it. */
   engine(iid: string): Engine | undefined {
     return this.engines.find((engine) => engine.iid === iid);
   }
@@ -121,17 +124,18 @@ export class Fleet {
     return engine !== undefined && (await this.#monitor.readmit(engine));
   }
 
-  /** Whether a request is served in two legs, in one, or not at all, by the engines that are live. */
+  /** @internal Whether a request is served in two legs, in one, or not at all, by the engines that are live. */
   shape(): FleetShape {
     if (this.liveOf('prefill').length > 0 && this.liveOf('decode').length > 0) return 'split';
     return this.liveOf('both').length > 0 ? 'single' : 'none';
   }
 
-  /** Whether the fleet file names an engine of this role, live or not. */
+  /** @internal Whether the fleet file names an engine of this role, live or not. */
   has(role: EngineRole): boolean {
     return this.#byRole[role].length > 0;
   }
 
+  /** @internal */
   liveOf(role: EngineRole): readonly Engine[] {
     const engines = this.#byRole[role];
     return engines.every((engine) => engine.isLive) ? engines : engines.filter((engine) => engine.isLive);
@@ -143,6 +147,7 @@ export class Fleet {
    * @param tokens length of the prompt, for prefill.
    * @param excluded engines that failed this request.
    * @param avoid the handoff's producer: decode goes elsewhere if it can.
+   * @internal
    * @returns null when no live engine is left.
    */
   place(
@@ -195,7 +200,23 @@ function takeSeat(engine: Engine, kind: LegKind, tokens: number): Seat {
 const OPTION_NAMES = ['client', 'env', 'logger'] as const;
 
 /**
- * Builds a fleet from the content of a fleet file.
+ * Builds a fleet from the content of a fleet file. Its engines are watched from now on: close it in the end.
+ *
+ * @example
+ * ```ts
+ * import express from 'express';
+ * import { createFleet, dispatchEngine } from 'express-narwhal';
+ *
+ * const fleet = createFleet({
+ *   model: 'example/model',
+ *   engines: [
+ *     { iid: 'p0', url: 'http://10.0.0.1:8000', role: 'prefill' },
+ *     { iid: 'd0', url: 'http://10.0.0.2:8000', role: 'decode' },
+ *   ],
+ * });
+ * express().post('/v1/chat/completions', dispatchEngine({ fleet }));
+ * process.once('SIGTERM', () => fleet.close());
+ * ```
  *
  * @param config an object of schema `narwhal.fleet` version 1.
  * @throws {ConfigError} naming every problem of the file.
@@ -208,7 +229,19 @@ export function createFleet(config: object, options?: FleetOptions): Fleet {
 }
 
 /**
- * Builds a fleet from a fleet file.
+ * Builds a fleet from a fleet file. Its engines are watched from now on: close it in the end.
+ *
+ * @example
+ * ```ts
+ * import { loadFleet, narwhalRouter } from 'express-narwhal';
+ *
+ * const fleet = loadFleet('./fleet.json', { logger: console });
+ * const narwhal = narwhalRouter({ fleet });
+ * process.once('SIGTERM', async () => {
+ *   await narwhal.close();
+ *   await fleet.close();
+ * });
+ * ```
  *
  * @param path path of the JSON file.
  * @throws {ConfigError} when the file cannot be read or has problems; all are named.

@@ -5,9 +5,13 @@ export type HandoffState = 'held' | 'claimed' | 'reclaimed' | 'leased';
 
 /** Counts since the start; `held` is now, with no decode engine that has taken it. */
 export interface LedgerCounts {
+  /** All that prefill engines answered with. */
   readonly produced: number;
+  /** Waiting for a decode engine now. */
   readonly held: number;
+  /** Taken by a decode engine. */
   readonly claimed: number;
+  /** Let go by a reclaim leg. */
   readonly reclaimed: number;
   /** Left to the producer's lease: nobody made it let go. */
   readonly leased: number;

@@ -9,6 +9,7 @@ import {
   type FailureClass,
   mayReturn,
   readmit,
+  TRUSTED,
 } from './breaker';
 import type { Engine } from './engine';
 import type { EngineFault } from './fault';
@@ -47,6 +48,8 @@ export class Health {
 
   /** A leg ended well. */
   succeeded(engine: Engine): void {
+    // Nothing to learn of an engine that is trusted already: the case of nearly every leg.
+    if (engine.breaker === TRUSTED) return;
     this.#take(engine, { kind: 'success' });
   }
 

@@ -1,6 +1,6 @@
 /** Where rows go: the library's own file, a sink of the host, or a winston logger. */
-import { nanoid } from 'nanoid';
 import { ConfigError } from '../errors';
+import { newId } from '../ids';
 import type { Logger } from '../logger';
 import { checkFunction, checkOptions } from '../options';
 import type { JournalRow } from './row';
@@ -10,6 +10,7 @@ import { JournalWriter } from './writer';
 export interface JournalSink {
   /** Takes one row. May be async; what it throws is logged and counted, and fails no request. */
   write(row: JournalRow): unknown;
+  /** Called once, when everything is written. May be async. */
   close(): unknown;
   /** Rows that it took and could not keep, where it counts them. */
   readonly lost?: number | undefined;
@@ -17,12 +18,15 @@ export interface JournalSink {
 
 /** What is needed of a winston logger: it gets each row as the fields of one `info` line. */
 export interface WinstonLike {
+  /** Takes one entry. */
   log(entry: object): unknown;
+  /** Only looked for: it tells a logger from a sink. */
   configure(options: object): unknown;
 }
 
 /** A journal file and when it is rotated. */
 export interface JournalFileOptions {
+  /** Path of the file; rows are appended. */
   readonly path: string;
   /** Bytes above which the file is rotated. Default 256 MiB. */
   readonly maxBytes?: number | undefined;
@@ -50,10 +54,20 @@ const PACKAGE = 'express-narwhal';
 export const JOURNAL_SCHEMA_VERSION = 1;
 
 /**
- * Opens a journal.
+ * Opens a journal. A relative path counts from the working directory.
+ *
+ * @example
+ * ```ts
+ * import express from 'express';
+ * import { createJournal, journalRecord } from 'express-narwhal';
+ *
+ * const journal = createJournal({ path: './requests.jsonl', maxBytes: 64 * 1024 * 1024, maxFiles: 4 });
+ * express().use(journalRecord({ journal }));
+ * process.once('SIGTERM', () => journal.close());
+ * ```
  *
  * @param options where rows go.
- * @param logger told when rows cannot be kept.
+ * @param logger told when rows cannot be kept. Default: nobody.
  * @throws {ConfigError} for anything that is none of the forms of `JournalOptions`.
  */
 export function createJournal(options: JournalOptions, logger?: Logger): Journal {
@@ -78,7 +92,7 @@ function notAJournal(): ConfigError {
 }
 
 class FileJournal implements Journal {
-  readonly run = nanoid();
+  readonly run = newId();
   readonly #writer: JournalWriter;
 
   constructor(options: JournalFileOptions, logger: Logger | undefined) {
@@ -107,7 +121,7 @@ class FileJournal implements Journal {
 }
 
 class SinkJournal implements Journal {
-  readonly run = nanoid();
+  readonly run = newId();
   #thrown = 0;
   readonly #sink: JournalSink;
   readonly #logger: Logger | undefined;

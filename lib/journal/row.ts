@@ -10,17 +10,25 @@ import type { AttemptFailure, HandoffEnd, Phase } from '../serving/record';
 export interface JournalRow {
   /** The opening of the journal that wrote the row. */
   readonly run: string;
+  /** The router's id of the request: `x-request-id` of the response. */
   readonly rid: string;
+  /** The `x-request-id` that came with the request. */
   readonly client_rid: string | null;
+  /** Whose request it was. */
   readonly tenant: string | null;
+  /** Path as the client wrote it, without the query string. */
   readonly route: string;
+  /** The client asked for a stream; null where no body was read. */
   readonly stream: boolean | null;
   /** Arrival, ISO 8601. */
   readonly at: string;
   /** Arrival on the process's monotonic clock. */
   readonly arrived: number;
+  /** Tokens of the prompt: counted by the engine, else estimated. */
   readonly input_len: number | null;
+  /** Tokens of the answer: counted by the engine, else events with output. */
   readonly output_len: number | null;
+  /** Most tokens that the client asked for. */
   readonly wanted_len: number | null;
   /** Arrival to the prefill answer. */
   readonly ttft_s: number | null;
@@ -28,27 +36,41 @@ export interface JournalRow {
   readonly first_byte_s: number | null;
   /** Between two output tokens, on average. */
   readonly tpot_s: number | null;
+  /** Wait for a seat. */
   readonly queue_wait_s: number | null;
   /** Projected time to the first output, from the end of the upload; null where nothing was projected. */
   readonly price_s: number | null;
   /** Why `serving.admission: shadow` would have refused the request. */
   readonly shadow: 'prompt' | 'queue' | null;
+  /** Arrival to the end of the response and of all work for it. */
   readonly duration_s: number;
+  /** Engine of the last prefill leg. */
   readonly prefill_iid: string | null;
+  /** Engine of the last decode leg, or of the only leg. */
   readonly decode_iid: string | null;
   /** The legs ran on two engines. */
   readonly crossed: boolean | null;
+  /** How it ended. */
   readonly terminal: Terminal;
+  /** Why it ended so; null for a good end. */
   readonly reason: string | null;
+  /** Where it stood when the client left. */
   readonly cancelled_phase: Phase | null;
   /** The status that was sent; 499 for a client that left. */
   readonly status: number;
+  /** Attempts; 0 where none was begun. */
   readonly attempts: number;
+  /** Attempts that reached the decode leg. */
   readonly decode_attempts: number;
+  /** What went wrong in attempts that failed; at most `serving.max_attempts`. */
   readonly attempt_failures: readonly AttemptFailure[];
+  /** The worst end that a handoff of the request had. */
   readonly kv: HandoffEnd | null;
+  /** Requests that a list of prompts became; null where it was one prompt. */
   readonly parts: number | null;
+  /** What the engine said: `stop`, `length`, `tool_calls`. */
   readonly finish_reason: string | null;
+  /** The message, with what the client may not know; null for a good end. */
   readonly error: string | null;
 }
 

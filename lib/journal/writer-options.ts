@@ -1,7 +1,7 @@
 /** Options of the journal writer: what they are, and what they are when left out. */
 import { statSync } from 'node:fs';
 import { ConfigError } from '../errors';
-import { checkFunction, checkNumber, checkOptions } from '../options';
+import { checkAll, checkFunction, checkNumber, checkOptions } from '../options';
 import { type FileCalls, realFiles } from './file-calls';
 
 /** What a journal writer takes. */
@@ -18,7 +18,7 @@ export interface JournalWriterOptions {
   readonly onWarning?: ((message: string) => void) | undefined;
   /** Characters that start a write at once. @default 65536 */
   readonly flushBytes?: number | undefined;
-  /** Milliseconds that a row waits for company, at most 100. @default 5 */
+  /** Milliseconds that a row waits for company, at most 100. @default 50 */
   readonly flushMs?: number | undefined;
   /** The file system, for tests of its faults. @internal */
   readonly files?: FileCalls | undefined;
@@ -46,16 +46,17 @@ export function resolveWriterOptions(options: JournalWriterOptions): WriterSetti
   const given = checkOptions<JournalWriterOptions>('journal', options, KNOWN);
   const whole = (name: string, value: number) =>
     checkNumber(`journal: ${name}`, value, { min: 1, integer: true });
-  return Object.freeze({
-    path: checkPath(given.path),
-    header: checkHeader(given.header),
-    maxBytes: whole('maxBytes', given.maxBytes ?? MAX_BYTES),
-    maxFiles: whole('maxFiles', given.maxFiles ?? 8),
-    onWarning: checkFunction('journal: onWarning', given.onWarning ?? (() => undefined)),
-    flushBytes: whole('flushBytes', given.flushBytes ?? 65_536),
-    flushMs: checkNumber('journal: flushMs', given.flushMs ?? 5, { min: 0, max: 100 }),
-    files: given.files ?? realFiles,
+  const settings = checkAll<WriterSettings>('journal', {
+    path: () => checkPath(given.path),
+    header: () => checkHeader(given.header),
+    maxBytes: () => whole('maxBytes', given.maxBytes ?? MAX_BYTES),
+    maxFiles: () => whole('maxFiles', given.maxFiles ?? 8),
+    onWarning: () => checkFunction('journal: onWarning', given.onWarning ?? (() => undefined)),
+    flushBytes: () => whole('flushBytes', given.flushBytes ?? 65_536),
+    flushMs: () => checkNumber('journal: flushMs', given.flushMs ?? 50, { min: 0, max: 100 }),
+    files: () => given.files ?? realFiles,
   });
+  return Object.freeze(settings);
 }
 
 function checkPath(path: unknown): string {

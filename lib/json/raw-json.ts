@@ -49,8 +49,8 @@ export function kindAt(text: string, start: number): Kind {
 }
 
 /** The members of the object that begins at `start`. Of a key that occurs twice the last counts, as in `JSON.parse`. */
-export function membersOf(text: string, start: number): Map<string, Member> {
-  const members = new Map<string, Member>();
+export function membersOf(text: string, start: number): Member[] {
+  const members: Member[] = [];
   let at = skipSpace(text, start + 1);
   while (text.charCodeAt(at) !== CLOSE_BRACE) {
     const keyEnd = stringEnd(text, at);
@@ -58,10 +58,21 @@ export function membersOf(text: string, start: number): Map<string, Member> {
     const value = skipSpace(text, skipSpace(text, keyEnd) + 1);
     const end = valueEnd(text, value);
     const key = decodeString(rawKey);
-    members.set(key, { key, rawKey, start: value, end });
+    members.push({ key, rawKey, start: value, end });
     at = afterComma(text, end);
   }
-  return members;
+  return hasTwins(members) ? [...new Map(members.map((one) => [one.key, one])).values()] : members;
+}
+
+/** Up to so many members, comparing each with each takes half the time of filling a `Set`. */
+const FEW = 16;
+
+function hasTwins(members: readonly Member[]): boolean {
+  if (members.length > FEW) return new Set(members.map(({ key }) => key)).size < members.length;
+  for (let i = 1; i < members.length; i++) {
+    for (let j = 0; j < i; j++) if (members[i]!.key === members[j]!.key) return true;
+  }
+  return false;
 }
 
 /** The elements of the array that begins at `start`. */
@@ -85,8 +96,17 @@ export function skipSpace(text: string, at: number): number {
 
 /** The characters that a raw string (quotes included) stands for. */
 export function decodeString(raw: string): string {
-  if (!/[\\\u0080-\uffff]/.test(raw)) return raw.slice(1, -1);
+  if (isPlain(raw)) return raw.slice(1, -1);
   return JSON.parse(Buffer.from(raw, 'latin1').toString()) as string;
+}
+
+/** ASCII without a backslash. A loop: for a short key a regular expression takes three times as long. */
+function isPlain(raw: string): boolean {
+  for (let i = 0; i < raw.length; i++) {
+    const code = raw.charCodeAt(i);
+    if (code === BACKSLASH || code > 0x7f) return false;
+  }
+  return true;
 }
 
 /**

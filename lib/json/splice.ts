@@ -1,8 +1,8 @@
 /** The text of an object with some members replaced, and every other byte as the client wrote it. */
 import type { Member } from './members';
 
-/** What becomes of a member: new JSON text for its value, or null to leave the member out. */
-export type Edit = string | Buffer | null;
+/** What becomes of a member: new JSON text for its value, null to leave it out, undefined to leave it as it is. */
+export type Edit = string | Buffer | null | undefined;
 
 const OPEN = Buffer.from('{');
 const CLOSE = Buffer.from('}');
@@ -22,37 +22,87 @@ const COMMA = Buffer.from(',');
  * @returns the text of the object alone, from its opening to its closing brace.
  */
 export function splice(bytes: Buffer, members: readonly Member[], edits: ReadonlyMap<string, Edit>): Buffer {
-  const parts: Buffer[] = [OPEN];
-  const placed = new Set<string>();
-  // The bytes that are kept in one piece and not yet in `parts`; empty while `runStart` is null.
-  let runStart: number | null = null;
+  const text = new Pieces(bytes);
+  text.add(OPEN);
+  /** Edited names that have their place. */
+  const placed: string[] = [];
+  // The bytes that are kept in one piece and not yet in `text`; none while `runStart` is -1.
+  let runStart = -1;
   let runEnd = 0;
   for (const member of members) {
     const edit = edits.get(member.name);
-    if (edit === null || placed.has(member.name)) {
-      if (runStart !== null) parts.push(bytes.subarray(runStart, runEnd));
-      runStart = null;
+    if (edit === null || (edit !== undefined && placed.includes(member.name))) {
+      if (runStart !== -1) text.keep(runStart, runEnd);
+      runStart = -1;
       continue;
     }
-    if (runStart === null) {
-      separate(parts);
+    if (runStart === -1) {
+      text.separate();
       runStart = member.keyStart;
     }
     if (edit !== undefined) {
-      placed.add(member.name);
-      parts.push(bytes.subarray(runStart, member.valueStart), textOf(edit));
+      placed.push(member.name);
+      text.keep(runStart, member.valueStart);
+      text.add(textOf(edit));
       runStart = member.valueEnd;
     }
     runEnd = member.valueEnd;
   }
-  if (runStart !== null) parts.push(bytes.subarray(runStart, runEnd));
+  if (runStart !== -1) text.keep(runStart, runEnd);
   for (const [name, edit] of edits) {
-    if (edit === null || placed.has(name)) continue;
-    separate(parts);
-    parts.push(keyOf(name), textOf(edit));
+    if (edit === null || edit === undefined || placed.includes(name)) continue;
+    text.separate();
+    text.add(keyOf(name));
+    text.add(textOf(edit));
   }
-  parts.push(CLOSE);
-  return Buffer.concat(parts);
+  text.add(CLOSE);
+  return text.join();
+}
+
+/**
+ * Parts of the source and new parts, joined by one copy each. Offsets are noted instead of slices made: a
+ * `subarray` costs more than the copy of a short part (`npm run bench -- json`, 6 us for the two legs).
+ */
+class Pieces {
+  readonly #source: Buffer;
+  readonly #parts: Buffer[] = [];
+  readonly #from: number[] = [];
+  readonly #to: number[] = [];
+  #length = 0;
+
+  constructor(source: Buffer) {
+    this.#source = source;
+  }
+
+  add(part: Buffer): void {
+    this.#note(part, 0, part.length);
+  }
+
+  /** Keeps the bytes of the source from `from` up to, not including, `to`. */
+  keep(from: number, to: number): void {
+    this.#note(this.#source, from, to);
+  }
+
+  /** A comma, unless nothing stands behind the opening brace yet. */
+  separate(): void {
+    if (this.#parts.length > 1) this.add(COMMA);
+  }
+
+  join(): Buffer {
+    const whole = Buffer.allocUnsafe(this.#length);
+    let at = 0;
+    for (let i = 0; i < this.#parts.length; i++) {
+      at += this.#parts[i]!.copy(whole, at, this.#from[i], this.#to[i]);
+    }
+    return whole;
+  }
+
+  #note(part: Buffer, from: number, to: number): void {
+    this.#parts.push(part);
+    this.#from.push(from);
+    this.#to.push(to);
+    this.#length += to - from;
+  }
 }
 
 /** Keys that were appended before, written: callers append a handful of names of their own. */
@@ -65,11 +115,6 @@ function keyOf(name: string): Buffer {
     if (KEYS.size < 64) KEYS.set(name, key);
   }
   return key;
-}
-
-/** A comma, unless nothing stands behind the opening brace yet. */
-function separate(parts: Buffer[]): void {
-  if (parts.length > 1) parts.push(COMMA);
 }
 
 function textOf(edit: string | Buffer): Buffer {

@@ -22,6 +22,15 @@ import { checkOnError, enter, type NarwhalHandler, type OnError, refuse } from '
  * limits, or when the first token would come too late (with a fleet whose file says so); with 504 when the
  * wait for a seat ran out.
  *
+ * @example
+ * ```ts
+ * import express from 'express';
+ * import { admissionGate } from 'express-narwhal';
+ *
+ * const app = express();
+ * app.use(admissionGate({ maxConnections: 64, queueCapacity: 100, queueTimeoutS: 5 }));
+ * ```
+ *
  * @throws {ConfigError} for bad options.
  */
 export function admissionGate(options?: AdmissionGateOptions): NarwhalHandler {
@@ -34,10 +43,47 @@ export function gateOf(admission: Admission, onError: OnError): NarwhalHandler {
   return function admit(req, res, next) {
     const context = enter(req, res);
     context.record.phase = 'queue';
+    try {
+      if (passAtOnce(admission, req, res, context)) {
+        next();
+        return;
+      }
+    } catch (error) {
+      refuse(context, res, next, error, onError);
+      return;
+    }
     pass(admission, req, res, context)
       .then(() => next())
       .catch((error: unknown) => refuse(context, res, next, error, onError));
   };
+}
+
+/**
+ * The short way of most requests: no limits, no price, and a seat that is free. It makes no promise, which
+ * saves a small request 5 us.
+ *
+ * @returns false, with nothing done, where something has to be asked or waited for.
+ * @throws the refusal.
+ */
+function passAtOnce(
+  admission: Admission,
+  req: IncomingMessage,
+  res: ServerResponse,
+  context: RequestContext,
+): boolean {
+  const visit = visitOf(admission, req, res, context);
+  const { tenant, limits } = visit;
+  if (limits instanceof Promise || isMeasured(admission, visit)) return false;
+  const since = performance.now();
+  context.record.queueWaitMs = 0;
+  const refusal = admission.refusal(visit, limitsOf(visit, res) as LimitVerdict | null);
+  if (refusal !== null) throw refusal;
+  checkPresence(res);
+  const seat = admission.seats.takeFree(tenant ?? undefined);
+  if (seat === null) return false;
+  context.whenClosed(res, seat);
+  visit.pricedAt = since;
+  return true;
 }
 
 /**
@@ -90,7 +136,7 @@ async function pass(
     await takeTokens(admission, visit, res, context);
     checkPresence(res);
     judge(admission, context, since);
-    if (await takeSeat(admission, visit, res)) judge(admission, context, since);
+    if (await takeSeat(admission, visit, res, context)) judge(admission, context, since);
     visit.pricedAt = since;
   } finally {
     record.queueWaitMs = performance.now() - since;
@@ -102,17 +148,19 @@ function visitOf(
   admission: Admission,
   req: IncomingMessage,
   res: ServerResponse,
-  { identity, record }: RequestContext,
+  context: RequestContext,
 ): Visit {
-  const { visit, isNew } = admission.visit(req, identity);
-  if (!isNew) return visit;
+  const { identity, record } = context;
+  const known = admission.visitOf(req);
+  if (known !== undefined) return known;
+  const visit = admission.visit(req, identity);
   const leave = (): void => {
     const { attempts, inputLen, outputLen, deltas } = record;
     visit.leave(attempts === 0 ? 0 : (inputLen ?? 0) + (outputLen ?? deltas));
     compare(admission, visit, record);
   };
   if (res.closed) leave();
-  else res.once('close', leave);
+  else context.whenClosed(res, leave);
   return visit;
 }
 
@@ -129,16 +177,18 @@ function showLimits(verdict: LimitVerdict, res: ServerResponse): LimitVerdict {
   return verdict;
 }
 
+/** Whether somebody wants to know how long the prompt is. */
+function isMeasured({ pricing }: Admission, { tenant }: Visit): boolean {
+  return (
+    (pricing !== null && pricing.mode !== 'open') || (tenant !== null && tenant.tokensPerMinute !== null)
+  );
+}
+
 /** Finds out how long the prompt is, where somebody wants to know. */
-async function measure(
-  { fleet, pricing }: Admission,
-  { tenant }: Visit,
-  context: RequestContext,
-): Promise<void> {
+async function measure(admission: Admission, visit: Visit, context: RequestContext): Promise<void> {
   const { body, route, requestId, record } = context;
-  const isPriced = pricing !== null && pricing.mode !== 'open';
-  const isCounted = tenant !== null && tenant.tokensPerMinute !== null;
-  if (body === null || !(isPriced || isCounted)) return;
+  if (body === null || !isMeasured(admission, visit)) return;
+  const { fleet } = admission;
   const length =
     fleet === null
       ? promptLength(body, CHARS_PER_TOKEN)
@@ -187,7 +237,12 @@ function compare({ pricing }: Admission, { pricedAt }: Visit, record: ServingRec
 }
 
 /** Takes a seat, or waits for one. @returns whether it waited. @throws the refusal. */
-async function takeSeat({ seats }: Admission, { tenant }: Visit, res: ServerResponse): Promise<boolean> {
+async function takeSeat(
+  { seats }: Admission,
+  { tenant }: Visit,
+  res: ServerResponse,
+  context: RequestContext,
+): Promise<boolean> {
   let hasWaited = false;
   const answer = await new Promise<SeatAnswer>((resolve) => {
     let leave: (() => void) | null = null;
@@ -205,7 +260,7 @@ async function takeSeat({ seats }: Admission, { tenant }: Visit, res: ServerResp
   switch (answer.kind) {
     case 'seated':
       if (res.closed) answer.release();
-      else res.once('close', answer.release);
+      else context.whenClosed(res, answer.release);
       checkPresence(res);
       return hasWaited;
     case 'full':

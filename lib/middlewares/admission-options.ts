@@ -6,24 +6,24 @@ import { type SeatLimits, Seats } from '../admission/seats';
 import { Fleet } from '../engines/fleet';
 import { ConfigError } from '../errors';
 import { checkLogger, type Logger } from '../logger';
-import { checkFunction, checkNumber, checkOptions } from '../options';
+import { checkAll, checkFunction, checkNumber, checkOptions } from '../options';
 import type { RefusalOptions } from './handler';
 
 /** Options of `admissionGate`. */
 export interface AdmissionGateOptions extends RefusalOptions {
-  /** Requests in flight at most. Default 512, or that of the fleet. */
+  /** Requests in flight at most. Default 512, or `serving.max_connections` of `fleet`. */
   readonly maxConnections?: number | undefined;
-  /** Requests that may wait for a seat. Default 0, or that of the fleet. */
+  /** Requests that may wait for a seat. Default 0, or `serving.queue_capacity` of `fleet`. */
   readonly queueCapacity?: number | undefined;
-  /** Seconds that one may wait. Default 0, or that of the fleet. */
+  /** Seconds that one may wait. Default 0, or `serving.queue_timeout_s` of `fleet`. */
   readonly queueTimeoutS?: number | undefined;
-  /** Seats shared with another gate; excludes the three limits above. */
+  /** @internal Seats shared with another gate; excludes the three limits above. */
   readonly seats?: Seats | undefined;
-  /** Delay of the event loop above which new work is refused. Default: a quarter of `slo.ttft_s`, else 0.25. */
+  /** Seconds of delay of the event loop above which new work is refused. Default: a quarter of `slo.ttft_s`, else 0.25. */
   readonly maxDelayS?: number | undefined;
   /** Where requests and tokens per minute of tenants are counted. Default: this gate's memory. */
   readonly limitStore?: LimitStore | undefined;
-  /** Gives the defaults, and the speeds that predictive admission needs. */
+  /** Gives the defaults, and the speeds that predictive admission needs. Default: none. */
   readonly fleet?: Fleet | undefined;
   /** File in which the learned speed of engines is kept over a restart; needs `fleet`. Default: none. */
   readonly stateFile?: string | undefined;
@@ -76,22 +76,27 @@ export function admissionOf(options: AdmissionGateOptions | undefined, owned?: R
     throw new ConfigError('admissionGate: fleet must be made with createFleet(config) or loadFleet(path)');
   }
   if (logger !== null) checkLogger('admissionGate: logger', logger);
-  const { limitStore = new MemoryStore() } = given;
+  const checked = checkAll('admissionGate', {
+    seats: () => seatsOf(given, fleet),
+    maxDelayS: () => delayOf(given, fleet),
+    store: () => storeOf(given),
+    stateFile: () => checkStateFile(stateFile, fleet),
+  });
+  return new Admission({ ...checked, fleet, logger });
+}
+
+function storeOf({ limitStore = new MemoryStore() }: Partial<AdmissionGateOptions>): LimitStore {
   checkFunction('admissionGate: limitStore.take', limitStore?.take);
-  if (stateFile !== null && (typeof stateFile !== 'string' || stateFile === '')) {
+  return limitStore;
+}
+
+function checkStateFile(stateFile: unknown, fleet: Fleet | null): string | null {
+  if (stateFile === null) return null;
+  if (typeof stateFile !== 'string' || stateFile === '') {
     throw new ConfigError('admissionGate: stateFile must be a path');
   }
-  if (stateFile !== null && fleet === null) {
-    throw new ConfigError('admissionGate: stateFile needs fleet, whose speed it keeps');
-  }
-  return new Admission({
-    seats: seatsOf(given, fleet),
-    store: limitStore,
-    maxDelayS: delayOf(given, fleet),
-    fleet,
-    stateFile,
-    logger,
-  });
+  if (fleet === null) throw new ConfigError('admissionGate: stateFile needs fleet, whose speed it keeps');
+  return stateFile;
 }
 
 /** The seats that the options stand for: those given, else new ones. */
@@ -108,11 +113,14 @@ function seatsOf(given: Partial<AdmissionGateOptions>, fleet: Fleet | null): Sea
     queueCapacity = serving?.queueCapacity ?? DEFAULTS.queueCapacity,
     queueTimeoutS = serving?.queueTimeoutS ?? DEFAULTS.queueTimeoutS,
   } = given;
-  return new Seats({
-    seats: checkNumber('admissionGate: maxConnections', maxConnections, { min: 1, integer: true }),
-    queueCapacity: checkNumber('admissionGate: queueCapacity', queueCapacity, { min: 0, integer: true }),
-    queueTimeoutS: checkNumber('admissionGate: queueTimeoutS', queueTimeoutS, { min: 0 }),
-  });
+  return new Seats(
+    checkAll<SeatLimits>('admissionGate', {
+      seats: () => checkNumber('admissionGate: maxConnections', maxConnections, { min: 1, integer: true }),
+      queueCapacity: () =>
+        checkNumber('admissionGate: queueCapacity', queueCapacity, { min: 0, integer: true }),
+      queueTimeoutS: () => checkNumber('admissionGate: queueTimeoutS', queueTimeoutS, { min: 0 }),
+    }),
+  );
 }
 
 function delayOf({ maxDelayS }: Partial<AdmissionGateOptions>, fleet: Fleet | null): number {

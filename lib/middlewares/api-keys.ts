@@ -1,7 +1,7 @@
 /** A list of keys, and how a presented one is compared. */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { tenantOf } from '../admission/tenants';
+import { tenantName, tenantOf } from '../admission/tenants';
 import { ConfigError } from '../errors';
 import { presentedKey } from './client-credentials';
 
@@ -80,5 +80,5 @@ function checkIdentity(identity: unknown, index: number): KeyIdentity {
   } catch (error) {
     throw new ConfigError(`apiKeys: key number ${index + 1}: ${(error as Error).message}`);
   }
-  return identity as KeyIdentity;
+  return Object.freeze({ ...identity, tenant: tenantName(identity as KeyIdentity) });
 }

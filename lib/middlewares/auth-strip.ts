@@ -1,5 +1,6 @@
 /** Who is it, and nothing of the proof goes on. */
 import type { IncomingMessage } from 'node:http';
+import { tenantName } from '../admission/tenants';
 import type { Identity } from '../context';
 import { ConfigError, NarwhalError } from '../errors';
 import { checkFunction, checkOptions } from '../options';
@@ -7,16 +8,18 @@ import { type ApiKeys, keyRing } from './api-keys';
 import { stripCredentials } from './client-credentials';
 import { checkOnError, enter, type NarwhalHandler, type RefusalOptions, refuse } from './handler';
 
-/** Says who a request is from; null is 401. May be async. */
+/**
+ * Says who a request is from: `{ tenant, weight, ... }`; null is 401. May be async. What it throws is a 500.
+ */
 export type Authenticate = (
   req: IncomingMessage,
 ) => Readonly<Record<string, unknown>> | null | Promise<Readonly<Record<string, unknown>> | null>;
 
 /** Options of `authStrip`. With neither, the host has authenticated: every request passes. */
 export interface AuthStripOptions extends RefusalOptions {
-  /** Keys that clients may present, or key to identity. */
+  /** Keys that clients may present, or key to identity. Default: none. */
   readonly apiKeys?: ApiKeys | undefined;
-  /** The host's own check; excludes `apiKeys`. */
+  /** The host's own check; excludes `apiKeys`. Default: none. */
   readonly authenticate?: Authenticate | undefined;
 }
 
@@ -27,6 +30,17 @@ const KEYS = ['apiKeys', 'authenticate', 'onError'] as const;
  * from `req.headers`.
  *
  * Refuses with 401 and `WWW-Authenticate: Bearer`.
+ *
+ * @example
+ * ```ts
+ * import express from 'express';
+ * import { authStrip, narwhalContext } from 'express-narwhal';
+ *
+ * const app = express();
+ * app.use(authStrip({ apiKeys: { 'key-of-acme': { tenant: 'acme' } } }), (req, res) => {
+ *   res.json(narwhalContext(req)?.identity);
+ * });
+ * ```
  *
  * @throws {ConfigError} for bad options.
  */
@@ -98,7 +112,10 @@ const NOBODY_ASKED: Identity = Object.freeze({ tenant: null });
 
 function toIdentity(identity: Readonly<Record<string, unknown>>): Identity {
   const { tenant } = identity;
-  return Object.freeze({ ...identity, tenant: typeof tenant === 'string' ? tenant : null });
+  // Identities of keys are frozen once, where the keys are read.
+  if (Object.isFrozen(identity) && (tenant === null || typeof tenant === 'string'))
+    return identity as Identity;
+  return Object.freeze({ ...identity, tenant: tenantName(identity) });
 }
 
 /** The 401 of every route that keys guard. */

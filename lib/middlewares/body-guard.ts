@@ -4,7 +4,7 @@ import type { RequestContext } from '../context';
 import type { NarwhalError } from '../errors';
 import { checkNumber, checkOptions } from '../options';
 import type { ParsedBody } from '../request/parse-body';
-import { readBody } from '../request/read-body';
+import { type BodyRequest, readBody } from '../request/read-body';
 import { checkOnError, enter, type NarwhalHandler, type RefusalOptions, refuse } from './handler';
 
 /** Options of every middleware that needs the body. */
@@ -66,14 +66,15 @@ export function bodyGuard<T extends BodyGuardOptions>(
 
 /** Reads the body once per request and leaves its parsed value in `req.body`. */
 export function bodyOf(req: IncomingMessage, context: RequestContext, maxBytes: number): Promise<ParsedBody> {
-  if (context.reading === null) {
-    const since = performance.now();
-    req.once('end', () => context.record.waited(since));
-  }
-  context.reading ??= readBody(req, { maxBytes }).then((body) => {
+  if (context.reading !== null) return context.reading;
+  const since = performance.now();
+  context.reading = readBody(req, { maxBytes }).then((body) => {
+    context.record.waited(since);
     context.body = body;
-    // `_body` keeps a parser of Express 4 that is mounted behind us from reading once more.
-    Object.assign(req, { body: body.value, _body: true });
+    const holder = req as BodyRequest & { _body?: boolean };
+    holder.body = body.value;
+    // Keeps a parser of Express 4 that is mounted behind us from reading once more.
+    holder._body = true;
     return body;
   });
   return context.reading;

@@ -30,7 +30,7 @@ export function presentedKey({ headers }: IncomingMessage): string | null {
 
 /**
  * Removes credentials and internal headers from what later handlers see, in each of the forms that Node
- * keeps headers in. Calling it twice is harmless.
+ * keeps headers in: from `headers`, and their values from `rawHeaders`. Calling it twice is harmless.
  */
 export function stripCredentials(req: IncomingMessage): void {
   const { headers, rawHeaders } = req;
@@ -38,9 +38,9 @@ export function stripCredentials(req: IncomingMessage): void {
   for (const name in headers) if (isSecret(name)) found.push(name);
   if (found.length === 0) return;
   for (const name of found) delete headers[name];
-  // Node derives `headersDistinct` from these on first use, so it needs no cleaning of its own.
-  for (let at = rawHeaders.length - 2; at >= 0; at -= 2) {
-    if (isSecret(rawHeaders[at]!.toLowerCase())) rawHeaders.splice(at, 2);
+  // Names stay: Node derives `headersDistinct` from this list on first use, and throws where it is shorter.
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    if (isSecret(rawHeaders[at]!.toLowerCase())) rawHeaders[at + 1] = '';
   }
 }
 

@@ -1,6 +1,6 @@
 /** Hands an admitted request to the fleet. */
 import type { IncomingMessage } from 'node:http';
-import type { RequestContext } from '../context';
+import type { Outcome, RequestContext } from '../context';
 import { Fleet } from '../engines/fleet';
 import { ClientGoneError, ConfigError, type NarwhalError } from '../errors';
 import { checkLogger, type Logger } from '../logger';
@@ -36,6 +36,15 @@ const KEYS = ['fleet', 'logger', 'onError'] as const;
  * Needs nothing of the other middlewares: it reads the body if nobody has, and refuses one without a
  * prompt. Client headers never reach an engine, whoever is mounted before.
  *
+ * @example
+ * ```ts
+ * import express from 'express';
+ * import { dispatchEngine, loadFleet } from 'express-narwhal';
+ *
+ * const app = express();
+ * app.post('/v1/chat/completions', dispatchEngine({ fleet: loadFleet('./fleet.json'), logger: console }));
+ * ```
+ *
  * @throws {ConfigError} without a fleet, or for bad options.
  */
 export function dispatchEngine(options: DispatchEngineOptions): NarwhalHandler {
@@ -61,41 +70,55 @@ export function dispatchTo(serving: Serving, logger: Logger | undefined, onError
   const { maxRequestBytes } = serving.fleet.config.serving;
   return function dispatch(req, res, next) {
     const context = enter(req, res);
-    const release = context.hold();
-    const work = async (): Promise<void> => {
-      const body = context.body ?? (await bodyOf(req, context, maxRequestBytes));
-      const route = guessRoute(context.route, body);
-      const refusal = checkReserved(body.value) ?? checkRequired(body.value, route);
-      if (refusal !== null) throw refusal;
-      await serveRequest(serving, {
-        rid: context.requestId,
-        route,
-        body,
-        trace: traceOf(req),
-        record: context.record,
-        arrivedAt: context.arrivedAt,
-        res,
-      });
-      context.settle({ terminal: 'completed', reason: null, status: 200, error: null });
-    };
-    work()
-      .catch((error: unknown) => end(context, error))
-      .finally(() => void Promise.all(context.record.unfinished).finally(release));
+    void run();
+
+    async function run(): Promise<void> {
+      const release = context.hold();
+      const { record, requestId, arrivedAt } = context;
+      try {
+        const body = context.body ?? (await bodyOf(req, context, maxRequestBytes));
+        const route = guessRoute(context.route, body);
+        const refusal = checkReserved(body.value) ?? checkRequired(body.value, route);
+        if (refusal !== null) throw refusal;
+        const whenClosed = (step: () => void): void => context.whenClosed(res, step);
+        const trace = traceOf(req);
+        await serveRequest(serving, {
+          rid: requestId,
+          route,
+          body,
+          trace,
+          record,
+          arrivedAt,
+          res,
+          whenClosed,
+        });
+        context.settle(COMPLETED);
+      } catch (error) {
+        end(error);
+      } finally {
+        if (record.unfinished.length === 0) release();
+        else void Promise.all(record.unfinished).finally(release);
+      }
+    }
 
     /** Everything is answered here but what `onError: 'next'` hands on before an answer began. */
-    function end(failed: RequestContext, error: unknown): void {
+    function end(error: unknown): void {
       if (error instanceof ClientGoneError) return;
       const known = toNarwhalError(error);
-      logFault(logger, known, failed);
-      refuse(failed, res, next, known, onError);
+      logFault(logger, known, context);
+      refuse(context, res, next, known, onError);
     }
   };
 }
 
+const COMPLETED: Outcome = Object.freeze({ terminal: 'completed', reason: null, status: 200, error: null });
+
 const TRACE_HEADERS = ['traceparent', 'tracestate'] as const;
+const NO_TRACE: Readonly<Record<string, string>> = Object.freeze({});
 
 /** The W3C trace context, the only headers of a client that go on. */
 function traceOf({ headers }: IncomingMessage): Record<string, string> {
+  if (headers['traceparent'] === undefined && headers['tracestate'] === undefined) return NO_TRACE;
   const trace: Record<string, string> = {};
   for (const name of TRACE_HEADERS) {
     const value = headers[name];

@@ -29,6 +29,16 @@ const PARSER_ERRORS: Readonly<Record<string, readonly [OutcomeName, string]>> = 
  *
  * Library errors keep their status and headers; body-parser errors get theirs; any other error is a 500
  * whose text says nothing of it. Once an answer has begun the error goes to the next handler.
+ *
+ * @example
+ * ```ts
+ * import express from 'express';
+ * import { narwhalErrorHandler, narwhalRouter } from 'express-narwhal';
+ *
+ * const app = express();
+ * app.use(express.json({ verify: narwhalRouter.rawBody }), narwhalRouter());
+ * app.use(narwhalErrorHandler());
+ * ```
  */
 export function narwhalErrorHandler(): NarwhalErrorHandler {
   return function handleNarwhalError(error, req, res, next) {

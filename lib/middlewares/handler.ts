@@ -31,7 +31,9 @@ export function checkOnError(owner: string, value: unknown): OnError {
 /** Opens the request's context and puts the router's id on the response. */
 export function enter(req: IncomingMessage, res: ServerResponse): RequestContext {
   const context = openContext(req);
-  if (!res.headersSent) res.setHeader('x-request-id', context.requestId);
+  if (context.isMarked || res.headersSent) return context;
+  context.isMarked = true;
+  res.setHeader('x-request-id', context.requestId);
   return context;
 }
 

@@ -28,6 +28,15 @@ export interface JournalRecordOptions {
  * Mount it before what it records. A handler of the host that ends the response by itself is recorded by
  * its status.
  *
+ * @example
+ * ```ts
+ * import express from 'express';
+ * import { createJournal, journalRecord, samplingGuard } from 'express-narwhal';
+ *
+ * const journal = createJournal({ write: (row) => console.log(row.status, row.reason), close: () => undefined });
+ * express().use(journalRecord({ journal }), samplingGuard());
+ * ```
+ *
  * @throws {ConfigError} without a journal.
  */
 export function journalRecord(options: JournalRecordOptions): NarwhalHandler {
@@ -43,7 +52,7 @@ export function recordTo(journal: Journal, observers: readonly RequestObserver[]
   return function record(req, res, next) {
     const context = enter(req, res);
     if (isFirst(context, journal)) {
-      res.once('close', () => {
+      context.whenClosed(res, () => {
         const endedAt = performance.now();
         context.conclude(outcomeAtClose(context, res));
         context.whenIdle(() => {
@@ -58,15 +67,10 @@ export function recordTo(journal: Journal, observers: readonly RequestObserver[]
   };
 }
 
-/** Which journals will have a row of a request. */
-const recorders = new WeakMap<RequestContext, Set<Journal>>();
-
 /** Mounted twice, by one factory or two, it still writes one row into a journal. */
-function isFirst(context: RequestContext, journal: Journal): boolean {
-  const known = recorders.get(context) ?? new Set();
-  recorders.set(context, known);
-  if (known.has(journal)) return false;
-  known.add(journal);
+function isFirst({ journals }: RequestContext, journal: Journal): boolean {
+  if (journals.includes(journal)) return false;
+  journals.push(journal);
   return true;
 }
 
@@ -84,9 +88,14 @@ function outcomeAtClose({ outcome }: RequestContext, res: ServerResponse): Outco
 function outcomeOfStatus(status: number): Outcome {
   if (status < 400) return { terminal: 'completed', reason: null, status, error: null };
   const known = OF_STATUS[status] ?? (status < 500 ? OF_STATUS[400]! : OF_STATUS[500]!);
-  return { ...known, status, error: null };
+  return {
+    ...known,
+    status,
+    error: `the host answered ${status} by itself; the reason is inferred from the status`,
+  };
 }
 
+/** The nearest words of the fixed set; never one that would send an operator to the engines. */
 const OF_STATUS: Readonly<Record<number, Pick<Outcome, 'terminal' | 'reason'>>> = {
   400: { terminal: 'invalid', reason: 'body_shape' },
   401: { terminal: 'rejected', reason: 'unauthenticated' },
@@ -94,7 +103,7 @@ const OF_STATUS: Readonly<Record<number, Pick<Outcome, 'terminal' | 'reason'>>> 
   405: { terminal: 'invalid', reason: 'method' },
   413: { terminal: 'invalid', reason: 'too_large' },
   415: { terminal: 'invalid', reason: 'encoding' },
-  429: { terminal: 'rejected', reason: 'inflight_limit' },
+  429: { terminal: 'rejected', reason: 'tenant_limit' },
   500: { terminal: 'failed', reason: 'internal' },
-  503: { terminal: 'rejected', reason: 'no_engine' },
+  503: { terminal: 'rejected', reason: 'shutting_down' },
 };

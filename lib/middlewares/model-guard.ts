@@ -15,6 +15,14 @@ const KEYS = [...BODY_GUARD_KEYS, 'models'] as const;
 /**
  * Refuses, with 404 `model_not_found`, a request for another model.
  *
+ * @example
+ * ```ts
+ * import express from 'express';
+ * import { modelGuard } from 'express-narwhal';
+ *
+ * express().use(modelGuard({ models: ['example/model', 'example/alias'], maxBytes: 1024 * 1024 }));
+ * ```
+ *
  * @throws {ConfigError} without models, or for bad options.
  */
 export function modelGuard(options: ModelGuardOptions): NarwhalHandler {

@@ -10,6 +10,14 @@ export type OutputGuardOptions = BodyGuardOptions;
  * Refuses, with 400 naming the option, what a non-streaming answer could not carry without loss: audio,
  * modalities other than text, tools that are not functions. Streams pass: their bytes go on as they are.
  *
+ * @example
+ * ```ts
+ * import express from 'express';
+ * import { outputGuard } from 'express-narwhal';
+ *
+ * express().use(outputGuard());
+ * ```
+ *
  * @throws {ConfigError} for bad options.
  */
 export function outputGuard(options?: OutputGuardOptions): NarwhalHandler {

@@ -9,6 +9,14 @@ export type SamplingGuardOptions = BodyGuardOptions;
 /**
  * Refuses, with 400 naming the field, `n` and `best_of` other than 1 and `use_beam_search: true`.
  *
+ * @example
+ * ```ts
+ * import express from 'express';
+ * import { samplingGuard } from 'express-narwhal';
+ *
+ * express().use(samplingGuard({ onError: 'next' }));
+ * ```
+ *
  * @throws {ConfigError} for bad options.
  */
 export function samplingGuard(options?: SamplingGuardOptions): NarwhalHandler {

@@ -25,6 +25,17 @@ const KEYS = [...BODY_GUARD_KEYS, 'route', 'requireInput'] as const;
  * Refuses with 400 (JSON, shape, field types, reserved fields, missing prompt), 413 or 415. Leaves the
  * parsed value in `req.body`.
  *
+ * @example
+ * ```ts
+ * import express from 'express';
+ * import { validateCompletion } from 'express-narwhal';
+ *
+ * const app = express();
+ * app.post('/ask', validateCompletion({ route: 'chat' }), (req, res) => {
+ *   res.json({ messages: req.body.messages.length });
+ * });
+ * ```
+ *
  * @throws {ConfigError} for bad options.
  */
 export function validateCompletion(options?: ValidateCompletionOptions): NarwhalHandler {

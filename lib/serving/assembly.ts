@@ -1,5 +1,6 @@
 /** Events into one JSON answer for a client that does not stream. */
 
+import { isUtf8 } from 'node:buffer';
 import type { Route } from '../request/schema';
 import { Assembler, type AssemblerOptions } from './assembling/assembler';
 import type { Flow, StreamConsumer } from './decode-leg';
@@ -13,6 +14,9 @@ export class Assembly implements StreamConsumer {
   readonly #record: ServingRecord;
   #assembler: Assembler;
   #hasOutput = false;
+  /** The chunk that is being read, and its text; null where it is not whole characters. */
+  #chunk: Buffer | null = null;
+  #text: string | null = null;
 
   constructor(route: Route, options: AssemblerOptions, record: ServingRecord) {
     this.#route = route;
@@ -40,12 +44,32 @@ export class Assembly implements StreamConsumer {
 
   event(data: Buffer): void {
     this.#assembler.add(data);
+    this.#noteOutput();
+  }
+
+  takeRun(chunk: Buffer, at: number): number {
+    // Before the first event nothing is known that could repeat: most answers of one event stop here.
+    if (!this.#assembler.expectsRun) return at;
+    if (this.#chunk !== chunk) {
+      this.#chunk = chunk;
+      // A chunk that ends within a character is read event by event.
+      this.#text = isUtf8(chunk) ? chunk.toString('latin1') : null;
+    }
+    if (this.#text === null) return at;
+    const end = this.#assembler.takeRun(this.#text, at);
+    if (end > at) this.#noteOutput();
+    return end;
+  }
+
+  #noteOutput(): void {
     if (this.#hasOutput || !this.#assembler.hasOutput) return;
     this.#hasOutput = true;
     this.#record.firstOutputAt ??= performance.now();
   }
 
   flush(): void {
+    this.#chunk = null;
+    this.#text = null;
     if (this.#hasOutput) this.#record.lastOutputAt = performance.now();
   }
 

@@ -17,6 +17,8 @@ export class LegTimer {
   /** Monotonic ms at which the present limit ends. */
   #endsAt = Number.POSITIVE_INFINITY;
   #lengthMs = 0;
+  /** Monotonic ms at which the timer fires. */
+  #firesAt = 0;
 
   /**
    * @param requestDeadline monotonic ms at which the whole request ends.
@@ -38,7 +40,9 @@ export class LegTimer {
     const own = seconds > 0 ? now + this.#lengthMs : Number.POSITIVE_INFINITY;
     this.#limit = own < this.#requestDeadline ? limit : 'request';
     this.#endsAt = Math.min(own, this.#requestDeadline);
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    // A timer that fires before the new end looks again then: most legs need no second one.
+    if (this.#timer !== null && this.#firesAt <= this.#endsAt) return;
+    this.clear();
     this.#schedule(now);
   }
 
@@ -59,8 +63,9 @@ export class LegTimer {
 
   #schedule(now: number): void {
     // Node fires timers up to 1 ms early against performance.now().
-    const wait = Math.max(1, Math.ceil(this.#endsAt - now));
-    this.#timer = setTimeout(() => this.#fire(), Math.min(wait, 0x7fffffff));
+    const wait = Math.min(Math.max(1, Math.ceil(this.#endsAt - now)), 0x7fffffff);
+    this.#firesAt = now + wait;
+    this.#timer = setTimeout(() => this.#fire(), wait);
   }
 
   #fire(): void {

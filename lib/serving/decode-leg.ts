@@ -11,6 +11,8 @@ export interface StreamConsumer {
   /** The events of one engine read are over: write what they gave. */
   flush(): void;
   event(data: Buffer, frame: Buffer | null): void;
+  /** As `SseSink.takeRun`. What it takes is neither an error frame nor the end. */
+  takeRun?(chunk: Buffer, at: number): number;
   readonly hasOutput: boolean;
   readonly finishReason: string | null;
   /** Called before the first event: how to hold the engine back while the client does not read. */
@@ -83,6 +85,12 @@ export class DecodeLeg extends Leg<void> implements SseSink, Flow {
     if (data.includes(ERROR)) this.#checkError(data);
     this.#consumer.event(data, frame);
     this.#watch();
+  }
+
+  takeRun(chunk: Buffer, at: number): number {
+    const end = this.#consumer.takeRun?.(chunk, at) ?? at;
+    if (end > at) this.#watch();
+    return end;
   }
 
   hold(): void {

@@ -9,6 +9,8 @@ import { EngineFault } from '../engines/fault';
 import type { Fleet, Seat } from '../engines/fleet';
 import type { Handoff } from '../engines/ledger';
 import { NarwhalError } from '../errors';
+import type { Route } from '../request/schema';
+import type { EventShapes } from './assembling/merge';
 import { DecodeLeg, type StreamConsumer } from './decode-leg';
 import type { Job } from './job';
 import { type LegOrder, requestExpired } from './leg';
@@ -24,6 +26,8 @@ import { type WholeAnswer, WholeLeg } from './whole-leg';
 export interface Serving {
   readonly fleet: Fleet;
   readonly writer: LegWriter;
+  /** What assemblies have learned of the engines' events. */
+  readonly shapes: Readonly<Record<Route, EventShapes>>;
   readonly retries: RetryBudget;
   readonly reclaimer: Reclaimer;
   /** From 0 to below 1; for the wait before a retry. */
@@ -89,19 +93,14 @@ class Attempt {
     this.#lastFault = lastFault;
   }
 
-  async run(consumer: AnswerConsumer): Promise<void> {
+  /** @throws at once, or rejects, with the fault. */
+  run(consumer: AnswerConsumer): Promise<void> {
     const { presence, deadline, oneLeg } = this.#job;
     presence.check();
     checkDeadline(deadline);
     const shape = oneLeg === true ? 'single' : this.#serving.fleet.shape();
     if (shape === 'none') throw this.#nobody();
-    if (shape === 'single') await this.#single(consumer);
-    else await this.#split(consumer);
-  }
-
-  async #single(consumer: AnswerConsumer): Promise<void> {
-    const seat = this.#place('single');
-    await this.#decode(seat, null, consumer);
+    return shape === 'single' ? this.#decode(this.#place('single'), null, consumer) : this.#split(consumer);
   }
 
   async #split(consumer: AnswerConsumer): Promise<void> {
@@ -146,15 +145,16 @@ class Attempt {
     record.phase = 'decode';
     record.decodeAttempts += 1;
     record.decodeIid = this.#firstPart(record.decodeIid, engine.iid);
-    const taken = (): void => handoff?.settle('claimed');
     const leg =
       'take' in consumer
         ? new WholeLeg(this.#order('decode', engine, writer.whole(body)))
         : new DecodeLeg(
-            {
-              ...this.#order('decode', engine, writer.decode(body, handoff?.text ?? null, part?.prompt)),
-              taken,
-            },
+            this.#order(
+              'decode',
+              engine,
+              writer.decode(body, handoff?.text ?? null, part?.prompt),
+              handoff === null ? null : () => handoff.settle('claimed'),
+            ),
             route,
             consumer,
           );
@@ -189,7 +189,12 @@ class Attempt {
     this.#job.record.unfinished.push(reclaimer.reclaim(handoff, this.#job, this.#attempt, refusedBy));
   }
 
-  #order(leg: 'prefill' | 'decode', engine: Engine, body: Buffer): LegOrder {
+  #order(
+    leg: 'prefill' | 'decode',
+    engine: Engine,
+    body: Buffer,
+    taken: (() => void) | null = null,
+  ): LegOrder {
     const { rid, path, presence, deadline, part, record, tokens } = this.#job;
     const suffix = part === undefined ? '' : `-${part.index}`;
     const backendId = `${rid}-a${this.#attempt}-${leg}${suffix}`;
@@ -197,7 +202,7 @@ class Attempt {
     const watch = record.watch({ leg, iid, origin: config.origin, attempt: this.#attempt, backendId });
     const trace = watch.trace(this.#job.trace);
     const { fleet } = this.#serving;
-    return { fleet, engine, leg, path, backendId, body, tokens, trace, watch, presence, deadline };
+    return { fleet, engine, leg, path, backendId, body, tokens, trace, watch, presence, deadline, taken };
   }
 
   /** @throws the fault that says that no engine is left. */

@@ -59,7 +59,7 @@ async function assembleParts(serving: Serving, job: Job, prompts: readonly Span[
   const shared = new Budget(maxBytes);
   const assemblies: Assembly[] = [];
   await together(job, prompts, (part, index) => {
-    const assembly = new Assembly(route, { maxBytes, shared }, record);
+    const assembly = new Assembly(route, { maxBytes, shared, shapes: serving.shapes[route] }, record);
     assemblies[index] = assembly;
     return serve(serving, part, assembly);
   });

@@ -29,7 +29,7 @@ export interface LegOrder {
   /** Monotonic ms at which the whole request ends. */
   readonly deadline: number;
   /** Called when the head of a 200 has come: the engine has taken the request. */
-  readonly taken?: () => void;
+  readonly taken: (() => void) | null;
 }
 
 /** Longest error body that is read. */
@@ -157,6 +157,9 @@ export abstract class Leg<T> implements CallSink {
     if (!this.#settled) this.#settle(null, value);
   }
 
+  /** The leg has ended badly. */
+  protected failed(): void {}
+
   /** The call ended after the leg had settled. */
   protected afterSettled(): void {}
 
@@ -172,7 +175,9 @@ export abstract class Leg<T> implements CallSink {
     const reading = fleet.dialect.readError(status, text);
     if (reading.kind === 'refusal') {
       const refusal = { ...reading.refusal, message: scrub(reading.refusal.message) };
-      return this.fault('engineRefused', `${status} ${refusal.message}`, { status, refusal });
+      // Its message may quote the request, and the detail goes into the journal: the words are the client's alone.
+      const words = [status, refusal.type, refusal.code].filter((word) => word !== null).join(' ');
+      return this.fault('engineRefused', words, { status, refusal });
     }
     const outcomes = {
       auth: 'engineAuth',
@@ -198,6 +203,7 @@ export abstract class Leg<T> implements CallSink {
       this.#resolve(value as T);
       return;
     }
+    this.failed();
     // `control` is missing only when the call failed while it was being sent.
     (this.control as CallControl | undefined)?.cut();
     this.#reject(error);
@@ -256,7 +262,9 @@ export function engineHeaders(
 ): Record<string, string> {
   const headers: Record<string, string> = { 'content-type': 'application/json', 'x-request-id': backendId };
   if (engine.apiKey !== null) headers['authorization'] = `Bearer ${engine.apiKey}`;
-  return { ...headers, ...trace };
+  // A spread of nothing still copies: most requests bring no trace.
+  for (const name in trace) headers[name] = trace[name]!;
+  return headers;
 }
 
 /** Takes addresses of engines and their key out of an engine's words: it may name another one, its producer. */

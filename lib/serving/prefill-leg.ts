@@ -21,9 +21,11 @@ export class PrefillLeg extends JsonLeg<PrefillAnswer> {
     const { engine, tokens } = this.order;
     const run = engine.speed.begin(tokens, performance.now());
     this.#run = run;
-    const result = super.start();
-    result.catch(() => engine.speed.drop(run, performance.now()));
-    return result;
+    return super.start();
+  }
+
+  protected override failed(): void {
+    if (this.#run !== null) this.order.engine.speed.drop(this.#run, performance.now());
   }
 
   protected underway(): void {

@@ -7,7 +7,8 @@ export type Departure = ClientGoneError | NarwhalError;
 /** One client's presence. Seen on the response's `close`, never on the request's. */
 export class Presence {
   #departure: Departure | null = null;
-  readonly #cuts = new Set<(why: Departure) => void>();
+  /** One call, as a rule: a list costs less than a set. */
+  #cuts: ((why: Departure) => void)[] = [];
 
   get isGone(): boolean {
     return this.#departure !== null;
@@ -21,8 +22,8 @@ export class Presence {
   leave(why: Departure = new ClientGoneError()): void {
     if (this.#departure !== null) return;
     this.#departure = why;
-    const cuts = [...this.#cuts];
-    this.#cuts.clear();
+    const cuts = this.#cuts;
+    this.#cuts = [];
     for (const cut of cuts) cut(why);
   }
 
@@ -37,9 +38,10 @@ export class Presence {
    * @returns a function that takes it back.
    */
   onLeave(cut: (why: Departure) => void): () => void {
-    this.#cuts.add(cut);
+    this.#cuts.push(cut);
     return () => {
-      this.#cuts.delete(cut);
+      const at = this.#cuts.indexOf(cut);
+      if (at !== -1) this.#cuts.splice(at, 1);
     };
   }
 

@@ -9,10 +9,15 @@ export type HandoffEnd = 'claimed' | 'reclaimed' | 'leased';
 
 /** One failed attempt, as the journal keeps it. */
 export interface AttemptFailure {
+  /** Which attempt, from 1. */
   readonly attempt: number;
+  /** `prefill` or `decode`. */
   readonly leg: string;
+  /** The engine. */
   readonly iid: string;
+  /** The word of the outcome that it would have been. */
   readonly reason: string;
+  /** The engine's status; null where it gave none. */
   readonly status: number | null;
   /** At most 240 characters; never a key, never text of the client. */
   readonly message: string;

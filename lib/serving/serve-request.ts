@@ -8,6 +8,7 @@ import type { ParsedBody } from '../request/parse-body';
 import { ROUTE_PATHS } from '../request/route';
 import type { Route } from '../request/schema';
 import { Answer } from './answer';
+import { EventShapes } from './assembling/merge';
 import { Assembly } from './assembly';
 import { type Serving, serve } from './dispatch';
 import { serveList } from './fan-out';
@@ -19,6 +20,7 @@ import { Reclaimer } from './reclaim';
 import type { ServingRecord } from './record';
 import { Relay } from './relay';
 import { RetryBudget } from './retry';
+import { cutUnread } from './unread';
 import { noteUsage, wantsUsage } from './usage';
 
 /** What serving takes over from the middlewares. */
@@ -31,6 +33,8 @@ export interface AdmittedRequest {
   /** Monotonic ms; the request's deadline counts from here. */
   readonly arrivedAt: number;
   readonly res: ServerResponse;
+  /** Calls back when the response is over; not where it is over already. */
+  readonly whenClosed: (step: () => void) => void;
 }
 
 /** The parts of serving that all requests of a fleet share. */
@@ -40,6 +44,7 @@ export function createServing(fleet: Fleet): Serving {
   return {
     fleet,
     writer,
+    shapes: { chat: new EventShapes(), completion: new EventShapes() },
     reclaimer: new Reclaimer(fleet, writer),
     retries: new RetryBudget(config.serving),
     random: Math.random,
@@ -54,7 +59,7 @@ export function createServing(fleet: Fleet): Serving {
  * @throws {NarwhalError | ClientGoneError} what the request ended with.
  */
 export async function serveRequest(serving: Serving, request: AdmittedRequest): Promise<void> {
-  const { body, route, record, res } = request;
+  const { body, route, record, res, whenClosed } = request;
   const { config } = serving.fleet;
   const plan = splitPlan(body, route);
   checkSingleLeg(serving.fleet, plan);
@@ -64,7 +69,7 @@ export async function serveRequest(serving: Serving, request: AdmittedRequest): 
     if (!res.writableFinished) presence.leave();
   };
   if (res.closed) leave();
-  res.once('close', leave);
+  whenClosed(leave);
   serving.active.add(presence);
   // Known already where the request came through an admission gate that needed it.
   const length = record.inputLen ?? inputLength(serving.fleet, body, route, request.rid);
@@ -98,6 +103,7 @@ export async function serveRequest(serving: Serving, request: AdmittedRequest): 
   } finally {
     stopBeating();
     serving.active.delete(presence);
+    cutUnread(res, job.deadline);
   }
 }
 
@@ -115,7 +121,8 @@ function choicesOf(plan: SplitPlan): number {
 
 async function serveWhole(serving: Serving, job: Job): Promise<void> {
   const { maxResponseBytes } = serving.fleet.config.serving;
-  const assembly = new Assembly(job.route, { maxBytes: maxResponseBytes }, job.record);
+  const shapes = serving.shapes[job.route];
+  const assembly = new Assembly(job.route, { maxBytes: maxResponseBytes, shapes }, job.record);
   await serve(serving, job, assembly);
   job.answer.json(200, assembly.finish());
 }

@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject } from './raw-json';
 
 /** What a generation answers. */
 export interface GenerationRequest {
+  /** Which of the two routes was asked. */
   readonly route: 'chat' | 'completions';
   /** The `x-request-id` the engine was given; the answer's id is made from it. */
   readonly requestId: string;

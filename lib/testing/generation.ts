@@ -2,16 +2,23 @@
 export interface ToolCallPiece {
   /** Which call of the answer this piece belongs to, from 0. */
   readonly index: number;
+  /** Id of the call; travels with its first piece. */
   readonly id?: string | undefined;
+  /** Name of the function; travels with its first piece. */
   readonly name?: string | undefined;
+  /** A piece of the arguments' JSON text. */
   readonly arguments?: string | undefined;
 }
 
 /** One chunk of an answer. Members given together travel in one delta. */
 export interface GenerationPart {
+  /** Text of the answer. */
   readonly content?: string | undefined;
+  /** Text of the reasoning. */
   readonly reasoning?: string | undefined;
+  /** Text of the refusal. */
   readonly refusal?: string | undefined;
+  /** Pieces of tool calls. */
   readonly toolCalls?: readonly ToolCallPiece[] | undefined;
   /** The legacy member; vLLM does not write it any more, other servers do. */
   readonly functionCall?:
@@ -25,14 +32,19 @@ export interface GenerationPart {
 
 /** A token and its log probability. */
 export interface TokenLogprob {
+  /** Text of the token. */
   readonly token: string;
+  /** Natural logarithm of its probability. */
   readonly logprob: number;
 }
 
 /** A tool call, its arguments in the pieces that arrive one after another. */
 export interface ToolCallPlan {
+  /** Id of the call. */
   readonly id: string;
+  /** Name of the function. */
   readonly name: string;
+  /** The arguments' JSON text, cut as it arrives. */
   readonly argumentPieces: readonly string[];
 }
 
@@ -55,12 +67,13 @@ export interface Generation {
   readonly interleaveToolCalls?: boolean | undefined;
   /** How the engine names reasoning. @default 'reasoning' */
   readonly reasoningField?: 'reasoning' | 'reasoning_content' | undefined;
-  /** @default 'stop', or 'tool_calls' when there are tool calls */
+  /** The finish reason. @default 'stop', or 'tool_calls' when there are tool calls */
   readonly finishReason?: string | undefined;
-  /** @default null */
+  /** vLLM's own word on what stopped it: a stop string, or the id of a token. @default null */
   readonly stopReason?: string | number | null | undefined;
   /** Members added to (or put in place of) those of the usage object. */
   readonly usage?: Readonly<Record<string, unknown>> | undefined;
+  /** The member `system_fingerprint`. @default none */
   readonly systemFingerprint?: string | undefined;
 }
 

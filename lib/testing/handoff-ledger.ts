@@ -7,9 +7,11 @@ export interface StubHandoff {
   readonly text: string;
   /** The engine that holds the blocks, and the id it had then. */
   readonly iid: string;
+  /** Id of the process that held them: a new one after a restart. */
   readonly engineId: string;
   /** `x-request-id` of the prefill leg. */
   readonly requestId: string;
+  /** Path of the prefill leg. */
   readonly path: string;
   /** When it was produced, `performance.now()` in ms. */
   readonly at: number;
@@ -25,10 +27,13 @@ export interface StubHandoff {
 
 /** Counts over all handoffs of a fleet. */
 export interface StubLedger {
+  /** All that prefill engines answered with. */
   readonly produced: number;
+  /** Taken by a decode engine. */
   readonly claimed: number;
   /** Came to a decode engine after the lease was over. */
   readonly expired: number;
+  /** Let go by a reclaim leg. */
   readonly released: number;
   /** Neither claimed, released nor expired. */
   readonly open: readonly StubHandoff[];

@@ -3,6 +3,7 @@ export type { Generation, GenerationPart, TokenLogprob, ToolCallPiece, ToolCallP
 export type { GenerationRequest } from './generation-request';
 export type { StubHandoff, StubLedger } from './handoff-ledger';
 export { type MatcherResult, toHaveNoBreaches, toHaveNoOpenHandoffs } from './matchers';
+export type { JsonObject } from './raw-json';
 export type { StubCall, StubLeg, StubRole } from './stub-call';
 export type { StubEngine } from './stub-engine';
 export { type StubFleet, type StubFleetOptions, startStubFleet } from './stub-fleet';

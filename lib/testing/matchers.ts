@@ -2,16 +2,34 @@ import type { StubFleet } from './stub-fleet';
 
 /** What a matcher answers, as `expect.extend` of jest and vitest takes it. */
 export interface MatcherResult {
+  /** Whether it is so. */
   readonly pass: boolean;
+  /** What to say when it should have been otherwise. */
   readonly message: () => string;
 }
 
 /**
  * Matcher: nothing that called the engines broke the rules of the wire.
  *
+ * @example
  * ```ts
+ * import { startStubFleet, toHaveNoBreaches } from 'express-narwhal/testing';
+ *
  * expect.extend({ toHaveNoBreaches });
- * expect(fleet).toHaveNoBreaches();
+ * declare global {
+ *   namespace jest {
+ *     interface Matchers<R> {
+ *       toHaveNoBreaches(): R;
+ *     }
+ *   }
+ * }
+ *
+ * test('the wire is spoken as a real engine wants it', async () => {
+ *   const fleet = await startStubFleet();
+ *   // ... requests ...
+ *   expect(fleet).toHaveNoBreaches();
+ *   await fleet.close();
+ * });
  * ```
  */
 export function toHaveNoBreaches({ breaches }: Pick<StubFleet, 'breaches'>): MatcherResult {
@@ -26,7 +44,14 @@ export function toHaveNoBreaches({ breaches }: Pick<StubFleet, 'breaches'>): Mat
 
 /**
  * Matcher: every handoff that was produced has been claimed, released or run out. One that is open holds
- * memory of a prefill engine until its lease ends.
+ * memory of a prefill engine until its lease ends. Declared for TypeScript like `toHaveNoBreaches`.
+ *
+ * @example
+ * ```ts
+ * import { toHaveNoOpenHandoffs } from 'express-narwhal/testing';
+ *
+ * expect.extend({ toHaveNoOpenHandoffs });
+ * ```
  */
 export function toHaveNoOpenHandoffs({ ledger }: Pick<StubFleet, 'ledger'>): MatcherResult {
   const { open } = ledger;

@@ -13,8 +13,11 @@ export type StubLeg = 'prefill' | 'decode' | 'single' | 'health' | 'models' | 't
 export interface StubCall {
   /** `iid` of the engine. */
   readonly engine: string;
+  /** What the engine is for. */
   readonly role: StubRole;
+  /** What kind of call it was taken for. */
   readonly leg: StubLeg;
+  /** HTTP method. */
   readonly method: string;
   /** The request target without the engine's prefix and without the query string. */
   readonly path: string;
@@ -22,6 +25,7 @@ export interface StubCall {
   readonly query: string;
   /** Header names in lower case. */
   readonly headers: IncomingHttpHeaders;
+  /** Names and values in turns, as they were sent. */
   readonly rawHeaders: readonly string[];
   /** Value of `x-request-id`, '' when there was none. */
   readonly requestId: string;

@@ -10,7 +10,9 @@ import { Wire } from './wire';
 
 /** One engine of a stub fleet. */
 export interface StubEngine {
+  /** Its name: `p0`, `d0`, `b0`, ... */
   readonly iid: string;
+  /** What it is for. */
   readonly role: StubRole;
   /** Base address with the prefix, without a slash at the end. It stays the same over `stop` and `start`. */
   readonly url: string;
@@ -20,6 +22,7 @@ export interface StubEngine {
   readonly calls: readonly StubCall[];
   /** What this engine does instead of answering well; asked before the fleet's own script. */
   script: StubScripting;
+  /** Connections that are open now, idle ones included. */
   readonly openSockets: number;
   /** Calls whose answer is not over. */
   readonly inFlight: number;

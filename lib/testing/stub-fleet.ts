@@ -19,15 +19,15 @@ export interface StubFleetOptions {
   readonly both?: number | undefined;
   /** The model they serve. @default 'example/model' */
   readonly model?: string | undefined;
-  /** With a key, every path under `/v1` asks for exactly this bearer key. */
+  /** With a key, every path under `/v1` asks for exactly this bearer key. @default none */
   readonly apiKey?: string | undefined;
   /** How long an unclaimed handoff is kept, seconds. @default 30 */
   readonly leaseS?: number | undefined;
-  /** What every engine does instead of answering well; an engine's own `script` is asked first. */
+  /** What every engine does instead of answering well; an engine's own `script` is asked first. @default nothing */
   readonly script?: StubScripting;
   /** What is generated, one generation for each choice. @default words made from the prompt */
   readonly generate?: ((call: StubCall) => Generation | readonly Generation[]) | undefined;
-  /** @default '127.0.0.1' */
+  /** The loopback address on which they listen. @default '127.0.0.1' */
   readonly host?: '127.0.0.1' | '::1' | undefined;
   /** Path in front of every endpoint, such as `/engines/a`. @default '' */
   readonly prefix?: string | undefined;
@@ -44,13 +44,15 @@ export interface StubFleetOptions {
    * computed again. @default 'fail', as vLLM's `kv_load_failure_policy`
    */
   readonly deadProducer?: 'fail' | 'recompute' | undefined;
-  /** Checks that are switched off. */
+  /** Checks that are switched off. @default none */
   readonly lenient?: readonly BreachName[] | undefined;
 }
 
 /** A running fleet of stub engines. */
 export interface StubFleet {
+  /** The model that its engines serve. */
   readonly model: string;
+  /** Its engines: prefill, then decode, then those that work alone. */
   readonly engines: readonly StubEngine[];
   /** All calls in the order in which their bodies were complete. */
   readonly calls: readonly StubCall[];
@@ -58,12 +60,13 @@ export interface StubFleet {
   readonly ledger: StubLedger;
   /** What the caller did wrong, with engine and request id. */
   readonly breaches: readonly string[];
+  /** What every engine does instead of answering well, from now on; an engine's own is asked first. */
   script: StubScripting;
-  /** @throws RangeError when there is no such engine */
+  /** The engine of this name. @throws RangeError when there is no such engine */
   engine(iid: string): StubEngine;
   /** A fleet object for `narwhalRouter({ fleet })`; `overrides` are merged over it. */
   fleetFile(overrides?: object): JsonObject;
-  /** @throws Error that lists the breaches, if there are any */
+  /** Asserts that the wire was spoken well. @throws Error that lists the breaches, if there are any */
   assertNoBreaches(): void;
   /** Forgets calls, breaches, handoffs and request ids. */
   reset(): void;
@@ -195,15 +198,22 @@ class RunningFleet implements StubFleet {
  * Starts engines that speak vLLM's HTTP wire strictly, on loopback ports of their own. They keep a ledger of
  * every handoff, note each breach of the wire, and can be told to fail.
  *
+ * @example
  * ```ts
+ * import express from 'express';
+ * import { narwhalRouter } from 'express-narwhal';
+ * import { startStubFleet } from 'express-narwhal/testing';
+ *
  * const fleet = await startStubFleet({ decode: 2 });
- * app.use(narwhalRouter({ fleet: fleet.fleetFile() }));
+ * const narwhal = narwhalRouter({ fleet: fleet.fleetFile(), journal: false });
+ * const app = express().use(narwhal);
  * // ... requests ...
- * fleet.assertNoBreaches();
+ * await narwhal.close();
  * await fleet.close();
+ * fleet.assertNoBreaches();
  * ```
  *
- * @throws TypeError for an unknown option, a count that is none, a name in `lenient` that is no check
+ * @throws {TypeError} for an unknown option, a count that is none, a name in `lenient` that is no check
  */
 export async function startStubFleet(options: StubFleetOptions = {}): Promise<StubFleet> {
   checkKeys('startStubFleet', options, OPTION_KEYS);

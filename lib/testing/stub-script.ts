@@ -60,6 +60,7 @@ export interface StubScript {
   readonly resetAfterFrames?: number | undefined;
   /** End the body properly after n frames. */
   readonly endAfterFrames?: number | undefined;
+  /** An error frame in the midst of the stream. */
   readonly errorFrameAfter?: ErrorFrame | undefined;
   /** `[DONE]` after n frames, and nothing after it. */
   readonly earlyDone?: number | undefined;
@@ -72,9 +73,9 @@ export interface StubScript {
 
   /** Write the body in pieces of n bytes, each in its own turn of the event loop. */
   readonly cutBytes?: number | undefined;
-  /** @default 'per-frame' */
+  /** How often is written: once for each frame, or once for everything. @default 'per-frame' */
   readonly pieces?: 'one-write' | 'per-frame' | undefined;
-  /** @default '\n' */
+  /** What ends each line of the stream. @default '\n' */
   readonly lineEnd?: '\n' | '\r\n' | '\r' | undefined;
   /** `data:` without the blank. */
   readonly noSpace?: boolean | undefined;

@@ -95,6 +95,15 @@ function wholeChoice(request: GenerationRequest, choice: Choice): JsonObject {
  * for those. `content` is null when there was only reasoning, a refusal or calls. `kv_transfer_params` is null
  * here; a prefill engine puts its handoff there.
  *
+ * @example
+ * ```ts
+ * import { toJson } from 'express-narwhal/testing';
+ *
+ * const request = { route: 'chat', requestId: 'r1', body: { model: 'example/model', messages: [] } } as const;
+ * const answer = toJson({ content: ['Hello', ' world'] }, request);
+ * console.log(answer['choices']);
+ * ```
+ *
  * @param generation one generation for each choice
  */
 export function toJson(

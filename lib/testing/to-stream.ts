@@ -76,6 +76,14 @@ function roleChoice(choice: Choice): JsonObject {
  * chunk with the finish reason for each choice; a usage chunk without choices iff
  * `stream_options.include_usage`. `continuous_usage_stats` puts usage on every chunk.
  *
+ * @example
+ * ```ts
+ * import { toStream } from 'express-narwhal/testing';
+ *
+ * const request = { route: 'completions', requestId: 'r1', body: { prompt: 'hi', stream: true } } as const;
+ * for (const frame of toStream({ content: ['Hello', ' world'] }, request)) console.log(JSON.parse(frame));
+ * ```
+ *
  * @param generation one generation for each choice
  * @returns JSON texts in order, without `data:` and without `[DONE]`
  */

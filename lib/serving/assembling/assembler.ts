@@ -5,12 +5,13 @@
  * Everything is kept as raw JSON text, so that nothing the engine sent is rounded or spelled anew.
  */
 import { isUtf8 } from 'node:buffer';
-import { elementsOf, kindAt, type Member, membersOf, skipSpace } from '../../json/raw-json';
+import { kindAt, type Member, skipSpace } from '../../json/raw-json';
 import type { Route } from '../../request/schema';
-import { inspectChunk } from '../chunk';
+import { type ChunkFacts, inspectChunk } from '../chunk';
 import { AssemblyError, Budget, invalid, malformed } from './budget';
 import { AssembledChoice } from './choice';
-import { type Merge, RawRecord } from './raw-record';
+import { EventShapes, Merge } from './merge';
+import { RawRecord } from './raw-record';
 import { Template } from './template';
 
 export { AssemblyError };
@@ -21,6 +22,8 @@ export interface AssemblerOptions {
   readonly maxBytes: number;
   /** Counts the bytes of all parts of one answer; this assembler's are among them. */
   readonly shared?: Budget | undefined;
+  /** What other assemblers of this route have learned of events. Default: nothing. */
+  readonly shapes?: EventShapes | undefined;
   /** @internal `false` parses every event, for comparison in tests. */
   readonly template?: boolean;
 }
@@ -28,14 +31,17 @@ export interface AssemblerOptions {
 /** `object` of the whole answer. Source: OpenAI API reference, as vLLM answers it. */
 const OBJECTS: Readonly<Record<Route, string>> = { chat: 'chat.completion', completion: 'text_completion' };
 
+const CHOICES = '"choices"';
+
 /** Assembles one answer. After an error the assembler must not be used further. */
 export class Assembler {
   private readonly budget: Budget;
   private readonly top: RawRecord;
   private readonly choice: AssembledChoice;
   private readonly useTemplate: boolean;
+  private readonly shapes: EventShapes;
   private template: Template | null = null;
-  /** The text of the last parsed event from its brace to its `choices` key. */
+  /** The text of the last event that was merged in two parts, up to its `choices` key. */
   private repeated = '';
   private sawChoice = false;
   private sawOutput = false;
@@ -48,11 +54,17 @@ export class Assembler {
     this.top = new RawRecord(this.budget);
     this.choice = new AssembledChoice(route, this.budget);
     this.useTemplate = options.template ?? true;
+    this.shapes = options.shapes ?? new EventShapes();
   }
 
   /** Some output was seen. A role alone is not output. */
   get hasOutput(): boolean {
     return this.sawOutput;
+  }
+
+  /** The next event may be like the last one but for one string. */
+  get expectsRun(): boolean {
+    return this.template !== null;
   }
 
   get finishReason(): string | null {
@@ -109,37 +121,90 @@ export class Assembler {
     return [first, top.members('id', 'created', 'model')];
   }
 
+  /**
+   * Reads on in a chunk of the stream: takes the events that begin at `at` and follow each other, as long as
+   * each differs from the last one in its one string alone. One search and two comparisons each, no slice of
+   * the chunk: an answer of 64 events costs a third of what it does event by event (`npm run bench -- assembly`).
+   *
+   * @param text the chunk, one character for each byte; known to be UTF-8.
+   * @returns where the first byte stands that was not taken.
+   * @throws {AssemblyError} `limit`.
+   */
+  takeRun(text: string, at: number): number {
+    if (this.template === null) return at;
+    const end = this.template.takeRun(text, at);
+    if (end.filled) this.sawOutput = true;
+    return end.at;
+  }
+
+  /**
+   * Events repeat their id, model and time before their choices. That part is merged once; what was kept once
+   * is kept the second time without effect. Halves the cost of an event that has to be parsed.
+   */
   private merge(text: string): void {
     // The template holds only for an unbroken run: another event may have changed what it repeats.
     this.template = null;
-    const chunk = parse(text);
-    const start = skipSpace(text, 0);
-    if (kindAt(text, start) !== 'object') throw malformed('an event is not an object');
-    const facts = inspectChunk(chunk, this.route);
-    if (facts.error !== null) throw invalid('an event is an error');
-    const event: Merge = { text, appends: 0, lastString: null };
-    const from = this.skipKnown(text, start);
-    for (const [key, member] of membersOf(text, from)) this.addField(event, key, member);
+    const at = text.indexOf(CHOICES);
+    const head = at === -1 ? '' : text.slice(0, at);
+    if (head !== '' && (head === this.repeated || this.mergeHead(head))) {
+      this.repeated = head;
+      this.mergeObject(head.slice(1), `{${text.slice(at)}`);
+    } else {
+      this.mergeObject('', text);
+    }
+  }
+
+  /**
+   * Merges the members before `choices`.
+   *
+   * @returns false, with nothing merged, where the text does not end between two members of the event.
+   */
+  private mergeHead(head: string): boolean {
+    const members = head.trimEnd();
+    const closed = members.endsWith(',') ? `${members.slice(0, -1)}}` : `${members}}`;
+    let value: unknown;
+    try {
+      value = JSON.parse(closed);
+    } catch {
+      return false;
+    }
+    const { object } = value as { object?: unknown };
+    // An error frame is known by more than one member, which may stand anywhere.
+    if (object === 'error' || inspectChunk(value, this.route).error !== null) return false;
+    this.mergeMembers(new Merge('', closed));
+    return true;
+  }
+
+  private mergeObject(lead: string, text: string): void {
+    const shape = this.shapes.find(text);
+    const facts = shape === undefined ? this.factsOf(text) : shape.facts;
+    const event = new Merge(lead, text, shape ?? null);
+    this.mergeMembers(event);
+    if (shape === undefined) this.shapes.keep(event, facts);
     if (facts.output) this.sawOutput = true;
     if (this.useTemplate) this.template = Template.from(event);
   }
 
-  /**
-   * Where new members may begin: events repeat their id, model and time, and what was kept once is kept
-   * the second time without effect. Saves about a third of an event that has to be parsed.
-   */
-  private skipKnown(text: string, start: number): number {
-    const { repeated } = this;
-    return repeated !== '' && text.slice(0, repeated.length) === repeated ? repeated.length - 1 : start;
+  private factsOf(text: string): ChunkFacts {
+    const chunk = parse(text);
+    if (kindAt(text, skipSpace(text, 0)) !== 'object') throw malformed('an event is not an object');
+    const facts = inspectChunk(chunk, this.route);
+    if (facts.error !== null) throw invalid('an event is an error');
+    return facts;
   }
 
-  private addField(event: Merge, key: string, member: Member): void {
+  private mergeMembers(event: Merge): void {
+    const { text } = event;
+    for (const member of event.membersAt(skipSpace(text, 0))) this.addField(event, member);
+  }
+
+  private addField(event: Merge, member: Member): void {
+    const { key } = member;
     const kind = kindAt(event.text, member.start);
     if (key === 'choices') {
-      this.repeated = event.text.slice(0, event.text.lastIndexOf(member.rawKey, member.start));
       if (kind === 'null') return;
       if (kind !== 'array') throw invalid('choices is not an array');
-      for (const { start } of elementsOf(event.text, member.start)) {
+      for (const { start } of event.elementsAt(member.start)) {
         this.choice.add(event, start);
         this.sawChoice = true;
       }

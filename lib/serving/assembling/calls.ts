@@ -1,8 +1,9 @@
 /** Tool calls and the older function call, from their fragments. */
 
-import { elementsOf, kindAt, type Member, membersOf } from '../../json/raw-json';
+import { kindAt, type Member } from '../../json/raw-json';
 import { type Budget, invalid } from './budget';
-import { type Merge, type Nested, RawRecord } from './raw-record';
+import type { Merge } from './merge';
+import { type Nested, RawRecord } from './raw-record';
 
 /** A function's name and arguments: both come in fragments. */
 export class AssembledFunction implements Nested {
@@ -15,7 +16,8 @@ export class AssembledFunction implements Nested {
   /** @throws {AssemblyError} `invalid` where a fragment is not an object or not of strings. */
   add(event: Merge, member: Member): void {
     if (kindAt(event.text, member.start) !== 'object') throw invalid('a function call is not an object');
-    for (const [key, field] of membersOf(event.text, member.start)) {
+    for (const field of event.membersAt(member.start)) {
+      const { key } = field;
       if (key === 'name' || key === 'arguments') this.record.appendString(event, field);
       else this.record.append(event, field);
     }
@@ -39,8 +41,9 @@ class AssembledToolCall {
     this.record = new RawRecord(budget);
   }
 
-  add(event: Merge, members: ReadonlyMap<string, Member>): void {
-    for (const [key, member] of members) {
+  add(event: Merge, members: readonly Member[]): void {
+    for (const member of members) {
+      const { key } = member;
       if (key === 'index') continue;
       const isText = kindAt(event.text, member.start) === 'string';
       if (key === 'function') this.record.nest(event, member, () => new AssembledFunction(this.budget));
@@ -69,9 +72,9 @@ export class AssembledToolCalls implements Nested {
   /** @throws {AssemblyError} `invalid` where a fragment has no index or is not an object. */
   add(event: Merge, member: Member): void {
     if (kindAt(event.text, member.start) !== 'array') throw invalid('tool_calls is not an array');
-    for (const { start } of elementsOf(event.text, member.start)) {
+    for (const { start } of event.elementsAt(member.start)) {
       if (kindAt(event.text, start) !== 'object') throw invalid('a tool call is not an object');
-      const members = membersOf(event.text, start);
+      const members = event.membersAt(start);
       this.call(indexOf(event, members)).add(event, members);
     }
   }
@@ -91,8 +94,8 @@ export class AssembledToolCalls implements Nested {
   }
 }
 
-function indexOf(event: Merge, members: ReadonlyMap<string, Member>): number {
-  const member = members.get('index');
+function indexOf(event: Merge, members: readonly Member[]): number {
+  const member = members.find(({ key }) => key === 'index');
   const raw = member === undefined ? '' : event.text.slice(member.start, member.end);
   if (!/^\d{1,15}$/.test(raw)) throw invalid('a tool call without a usable index');
   return Number(raw);

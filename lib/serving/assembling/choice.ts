@@ -1,10 +1,11 @@
 /** The one choice of an answer, from the choices of its chunks. */
 
-import { decodeString, kindAt, type Member, membersOf } from '../../json/raw-json';
+import { decodeString, kindAt, type Member } from '../../json/raw-json';
 import type { Route } from '../../request/schema';
 import { type Budget, invalid } from './budget';
 import { AssembledFunction, AssembledToolCalls } from './calls';
-import { type Merge, type Nested, RawRecord } from './raw-record';
+import type { Merge } from './merge';
+import { type Nested, RawRecord } from './raw-record';
 
 /** Log probabilities: each list (tokens, offsets, entries) goes on from chunk to chunk. */
 class AssembledLogprobs implements Nested {
@@ -16,7 +17,7 @@ class AssembledLogprobs implements Nested {
 
   add(event: Merge, member: Member): void {
     if (kindAt(event.text, member.start) !== 'object') throw invalid('logprobs is not an object');
-    for (const field of membersOf(event.text, member.start).values()) this.record.append(event, field);
+    for (const field of event.membersAt(member.start)) this.record.append(event, field);
   }
 
   toRaw(): string {
@@ -37,7 +38,7 @@ class AssembledMessage {
 
   add(event: Merge, delta: Member): void {
     if (kindAt(event.text, delta.start) !== 'object') throw invalid('a delta is not an object');
-    for (const [key, member] of membersOf(event.text, delta.start)) this.addField(event, key, member);
+    for (const member of event.membersAt(delta.start)) this.addField(event, member);
   }
 
   /**
@@ -52,8 +53,9 @@ class AssembledMessage {
     return `{${[`"role":${role}`, `"content":${replaced ? 'null' : content}`, ...rest].join(',')}}`;
   }
 
-  private addField(event: Merge, key: string, member: Member): void {
+  private addField(event: Merge, member: Member): void {
     const { record, budget } = this;
+    const { key } = member;
     if (key === 'role') record.keepSame(event, member);
     else if (TEXTS.includes(key)) record.appendString(event, member);
     else if (key === 'tool_calls') record.nest(event, member, () => new AssembledToolCalls(budget));
@@ -85,7 +87,7 @@ export class AssembledChoice {
   /** @throws {AssemblyError} `invalid` for another index than 0, and for fields of the wrong type. */
   add(event: Merge, start: number): void {
     if (kindAt(event.text, start) !== 'object') throw invalid('a choice is not an object');
-    for (const [key, member] of membersOf(event.text, start)) this.addField(event, key, member);
+    for (const member of event.membersAt(start)) this.addField(event, member);
   }
 
   toRaw(): string {
@@ -101,8 +103,9 @@ export class AssembledChoice {
     return text === 'null' ? '""' : text;
   }
 
-  private addField(event: Merge, key: string, member: Member): void {
+  private addField(event: Merge, member: Member): void {
     const { record, budget } = this;
+    const { key } = member;
     const kind = kindAt(event.text, member.start);
     if (key === 'index') {
       if (event.text.slice(member.start, member.end) !== '0')

@@ -1,18 +1,9 @@
 /** An object under assembly: its members, merged from many events, each kept as raw JSON. */
 
-import { decodeString, elementsOf, kindAt, type Member } from '../../json/raw-json';
+import { decodeString, kindAt, type Member } from '../../json/raw-json';
 import { type Budget, invalid } from './budget';
+import type { Merge } from './merge';
 import { RawText } from './raw-text';
-
-/** One event, while it is merged. */
-export interface Merge {
-  /** The event's binary text; members are spans of it. */
-  readonly text: string;
-  /** How many appends the event caused. */
-  appends: number;
-  /** The last string that was appended: where it stood (without quotes) and where it went. */
-  lastString: { readonly start: number; readonly end: number; readonly target: RawText } | null;
-}
 
 /** A member that has an assembly of its own, such as the list of tool calls. */
 export interface Nested {
@@ -123,7 +114,7 @@ export class RawRecord {
     if (slot.value === NULL) slot.value = { kind, body: new RawText(this.budget) };
     if (slot.value.kind !== kind) throw invalid('a field changes its type in mid-stream');
     const { body } = slot.value;
-    const { start, end } = kind === 'string' ? inner(member) : innerOfArray(event.text, member);
+    const { start, end } = kind === 'string' ? inner(member) : innerOfArray(event, member);
     if (start === end) return;
     if (kind === 'array' && body.length > 0) body.append(',');
     body.append(event.text.slice(start, end));
@@ -164,8 +155,8 @@ function inner({ start, end }: Member): { start: number; end: number } {
   return { start: start + 1, end: end - 1 };
 }
 
-function innerOfArray(text: string, { start }: Member): { start: number; end: number } {
-  const elements = elementsOf(text, start);
+function innerOfArray(event: Merge, { start }: Member): { start: number; end: number } {
+  const elements = event.elementsAt(start);
   return { start: elements[0]?.start ?? 0, end: elements.at(-1)?.end ?? 0 };
 }
 

@@ -7,25 +7,59 @@
  * changes nothing the second time.
  */
 import { isStringBody } from '../../json/raw-json';
-import type { Merge } from './raw-record';
+import type { Merge } from './merge';
 import type { RawText } from './raw-text';
 
 /** The frame around the one string that changes, and where that string goes. */
 export class Template {
+  /** The same frame in an event stream. */
+  private readonly open: string;
+  private readonly close: string;
+
   private constructor(
     private readonly before: string,
     private readonly after: string,
     private readonly target: RawText,
-  ) {}
+  ) {
+    this.open = `data: ${before}`;
+    this.close = `${after}\n\n`;
+  }
 
   /**
    * The template that a merged event makes, or null where repeating it would do more than append one
    * string: log probabilities, token ids, two texts at once.
    */
-  static from({ text, appends, lastString }: Merge): Template | null {
+  static from({ lead, text, appends, lastString }: Merge): Template | null {
     if (appends !== 1 || lastString === null) return null;
     const { start, end, target } = lastString;
-    return new Template(text.slice(0, start), text.slice(end), target);
+    const before = lead === '' ? text.slice(0, start) : `{${lead}${text.slice(1, start)}`;
+    return new Template(before, text.slice(end), target);
+  }
+
+  /**
+   * Appends the strings of the events that follow each other in a chunk, framed in the plain form
+   * `data: <json>\n\n`, as long as they fit.
+   *
+   * @returns where the first byte stands that was not taken, and whether anything was appended.
+   */
+  takeRun(text: string, from: number): { readonly at: number; readonly filled: boolean } {
+    const { open, close, target } = this;
+    let at = from;
+    let filled = false;
+    for (;;) {
+      const start = at + open.length;
+      if (text.slice(at, start) !== open) break;
+      // A string with an escaped quote ends elsewhere: it is left to `take`.
+      const quote = text.indexOf('"', start);
+      const end = quote + close.length;
+      if (quote === -1 || text.slice(quote, end) !== close) break;
+      const piece = text.slice(start, quote);
+      if (!isStringBody(piece)) break;
+      target.append(piece);
+      if (piece !== '') filled = true;
+      at = end;
+    }
+    return { at, filled };
   }
 
   /**
