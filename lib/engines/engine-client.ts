@@ -5,6 +5,7 @@
  * would change nothing, so the pools are called straight. `bench/` shows the difference.
  */
 import axios, { type AxiosInstance, type AxiosResponse, type InternalAxiosRequestConfig } from 'axios';
+import { ObjectHeaders } from './answer-headers';
 import type { EnginePools } from './pools';
 import {
   type AnswerHeaders,
@@ -161,7 +162,14 @@ class Ticket implements CallSink, CallControl {
   }
 
   head(status: number, headers: AnswerHeaders): void {
-    const response = { data: null, status, statusText: '', headers, config: this.#config, request: null };
+    const response = {
+      data: null,
+      status,
+      statusText: '',
+      headers: headers.all(),
+      config: this.#config,
+      request: null,
+    };
     this.#control?.pause();
     this.#resolve?.(response as unknown as AxiosResponse);
     this.#resolve = null;
@@ -203,7 +211,7 @@ class Ticket implements CallSink, CallControl {
     if (this.#over) return;
     const waiting = this.#waiting ?? [];
     this.#waiting = null;
-    this.#sink.head(response.status, response.headers as AnswerHeaders);
+    this.#sink.head(response.status, new ObjectHeaders(response.headers as Record<string, unknown>));
     for (const step of waiting) if (!this.#over) step();
     this.#control?.resume();
   }

@@ -157,7 +157,8 @@ export class Fleet {
     avoid: Engine | null = null,
   ): Seat | null {
     const role: EngineRole = kind === 'single' ? 'both' : kind;
-    const live = this.liveOf(role).filter((engine) => !excluded.has(engine));
+    const all = this.liveOf(role);
+    const live = excluded.size === 0 ? all : all.filter((engine) => !excluded.has(engine));
     const engine = leastLoaded(live, kind, this.#turns[kind]++, performance.now(), avoid);
     return engine === null ? null : takeSeat(engine, kind, tokens);
   }

@@ -22,6 +22,7 @@ export function leastLoaded(
   now: number,
   avoid: Engine | null = null,
 ): Engine | null {
+  if (candidates.length === 1) return candidates[0]!;
   const rested = prefer(candidates, (engine) => engine.coolUntil <= now);
   const wanted = prefer(rested, (engine) => engine !== avoid);
   let best: Engine | null = null;

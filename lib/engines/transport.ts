@@ -12,8 +12,13 @@ export interface EngineCall {
   readonly body: Buffer | null;
 }
 
-/** Header fields of an answer, lower case. */
-export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>;
+/** Header fields of an answer, decoded when they are asked for: an answer is asked for one of them at most. */
+export interface AnswerHeaders {
+  /** @param name lower case. @returns null where the answer has no such field; of several the first. */
+  get(name: string): string | null;
+  /** Every field, by its name in lower case. */
+  all(): Record<string, string>;
+}
 
 /** Where a call's answer goes. After `end` or `fail` nothing follows. */
 export interface CallSink {

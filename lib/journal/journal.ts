@@ -4,6 +4,7 @@ import { newId } from '../ids';
 import type { Logger } from '../logger';
 import { checkFunction, checkOptions } from '../options';
 import type { JournalRow } from './row';
+import { rowText } from './row-text';
 import { JournalWriter } from './writer';
 
 /** A place for rows that the host brings. */
@@ -112,7 +113,7 @@ class FileJournal implements Journal {
   }
 
   write(row: JournalRow): void {
-    this.#writer.write(JSON.stringify(row));
+    this.#writer.write(rowText(row));
   }
 
   close(): Promise<void> {

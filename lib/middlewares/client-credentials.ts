@@ -15,6 +15,8 @@ const CREDENTIALS: ReadonlySet<string> = new Set([
 const INTERNAL =
   /^(x-narwhal-|x-gateway-|x-llm-d-|x-prefill|x-encoder-hosts|x-data-parallel|x-vllm-|x-worker-instance|x-dp-rank|x-dynamo-|x-slo-|x-session-)/;
 
+const LETTER_X = 0x78;
+
 /**
  * The key that a request presents.
  *
@@ -45,5 +47,6 @@ export function stripCredentials(req: IncomingMessage): void {
 }
 
 function isSecret(name: string): boolean {
-  return CREDENTIALS.has(name) || INTERNAL.test(name);
+  // The first letter tells most names apart without a search.
+  return CREDENTIALS.has(name) || (name.charCodeAt(0) === LETTER_X && INTERNAL.test(name));
 }

@@ -43,13 +43,13 @@ export class Assembly implements StreamConsumer {
   }
 
   event(data: Buffer): void {
-    this.#assembler.add(data);
+    const text = this.#textOf(data);
+    if (text === null) this.#assembler.add(data);
+    else this.#assembler.addRaw(text);
     this.#noteOutput();
   }
 
   takeRun(chunk: Buffer, at: number): number {
-    // Before the first event nothing is known that could repeat: most answers of one event stop here.
-    if (!this.#assembler.expectsRun) return at;
     if (this.#chunk !== chunk) {
       this.#chunk = chunk;
       // A chunk that ends within a character is read event by event.
@@ -59,6 +59,14 @@ export class Assembly implements StreamConsumer {
     const end = this.#assembler.takeRun(this.#text, at);
     if (end > at) this.#noteOutput();
     return end;
+  }
+
+  /** The text of an event that lies wholly in the present chunk: that was decoded once, for all its events. */
+  #textOf(data: Buffer): string | null {
+    if (this.#chunk === null || this.#text === null || data.buffer !== this.#chunk.buffer) return null;
+    const start = data.byteOffset - this.#chunk.byteOffset;
+    const end = start + data.length;
+    return start < 0 || end > this.#text.length ? null : this.#text.slice(start, end);
   }
 
   #noteOutput(): void {

@@ -54,8 +54,7 @@ export class DecodeLeg extends Leg<void> implements SseSink, Flow {
   }
 
   protected opened(headers: AnswerHeaders): void {
-    const type = headers['content-type'];
-    if (typeof type === 'string' && type.startsWith('application/json')) {
+    if (headers.get('content-type')?.startsWith('application/json')) {
       throw this.fault('badAnswer', 'the decode answer is JSON, not an event stream');
     }
   }

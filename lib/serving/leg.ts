@@ -43,7 +43,7 @@ export abstract class Leg<T> implements CallSink {
   protected control!: CallControl;
   /** Status of an answer that is not a 200; its body is being collected. */
   #errorStatus: number | null = null;
-  #errorHeaders: AnswerHeaders = {};
+  #errorHeaders: AnswerHeaders | null = null;
   #errorParts: Buffer[] = [];
   #errorBytes = 0;
   #resolve!: (value: T) => void;
@@ -169,7 +169,7 @@ export abstract class Leg<T> implements CallSink {
   }
 
   /** The fault that an engine's error answer, or error frame, is. */
-  protected answerFault(status: number, text: string, headers: AnswerHeaders = {}): EngineFault {
+  protected answerFault(status: number, text: string, headers: AnswerHeaders | null = null): EngineFault {
     const { fleet } = this.order;
     const scrub = (words: string): string => scrubbed(words, fleet.config);
     const reading = fleet.dialect.readError(status, text);
@@ -185,7 +185,7 @@ export abstract class Leg<T> implements CallSink {
       overloaded: 'engineOverloaded',
       error: 'engineError',
     } as const;
-    const retryAfterS = retryAfterSeconds(headers['retry-after'], Date.now());
+    const retryAfterS = retryAfterSeconds(headers?.get('retry-after') ?? undefined, Date.now());
     return this.fault(outcomes[reading.kind], `${status} ${scrub(reading.text)}`, { status, retryAfterS });
   }
 

@@ -62,11 +62,6 @@ export class Assembler {
     return this.sawOutput;
   }
 
-  /** The next event may be like the last one but for one string. */
-  get expectsRun(): boolean {
-    return this.template !== null;
-  }
-
   get finishReason(): string | null {
     return this.choice.finishReason;
   }
@@ -87,7 +82,11 @@ export class Assembler {
    *   would be larger than `maxBytes`.
    */
   add(text: string | Buffer): void {
-    const raw = binaryText(text);
+    this.addRaw(binaryText(text));
+  }
+
+  /** As `add`, for text with one character for each byte that is known to be UTF-8. */
+  addRaw(raw: string): void {
     const taken = this.template === null ? -1 : this.template.take(raw);
     if (taken === -1) this.merge(raw);
     else if (taken > 0) this.sawOutput = true;

@@ -1,0 +1,46 @@
+/**
+ * The JSON text of a row, written by hand: a third of the time of `JSON.stringify`, which looks up what each
+ * field is (`npm run bench -- journal`). A test holds the two equal.
+ */
+import type { JournalRow } from './row';
+
+/**
+ * @param row a row as `buildRow` makes it.
+ * @returns what `JSON.stringify(row)` would, with the fields in the order of `JournalRow`.
+ */
+export function rowText(row: JournalRow): string {
+  return (
+    `{"run":${text(row.run)},"rid":${text(row.rid)},"client_rid":${text(row.client_rid)}` +
+    `,"tenant":${text(row.tenant)},"route":${text(row.route)},"stream":${row.stream}` +
+    `,"at":${text(row.at)},"arrived":${number(row.arrived)}` +
+    `,"input_len":${number(row.input_len)},"output_len":${number(row.output_len)}` +
+    `,"wanted_len":${number(row.wanted_len)},"ttft_s":${number(row.ttft_s)}` +
+    `,"first_byte_s":${number(row.first_byte_s)},"tpot_s":${number(row.tpot_s)}` +
+    `,"queue_wait_s":${number(row.queue_wait_s)},"price_s":${number(row.price_s)}` +
+    `,"shadow":${text(row.shadow)},"duration_s":${number(row.duration_s)}` +
+    `,"prefill_iid":${text(row.prefill_iid)},"decode_iid":${text(row.decode_iid)}` +
+    `,"crossed":${row.crossed},"terminal":${text(row.terminal)},"reason":${text(row.reason)}` +
+    `,"cancelled_phase":${text(row.cancelled_phase)},"status":${number(row.status)}` +
+    `,"attempts":${number(row.attempts)},"decode_attempts":${number(row.decode_attempts)}` +
+    `,"attempt_failures":${row.attempt_failures.length === 0 ? '[]' : JSON.stringify(row.attempt_failures)}` +
+    `,"kv":${text(row.kv)},"parts":${number(row.parts)}` +
+    `,"finish_reason":${text(row.finish_reason)},"error":${text(row.error)}}`
+  );
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+function text(value: string | null): string {
+  if (value === null) return 'null';
+  for (let i = 0; i < value.length; i++) {
+    const code = value.charCodeAt(i);
+    if (code < 0x20 || code > 0x7e || code === QUOTE || code === BACKSLASH) return JSON.stringify(value);
+  }
+  return `"${value}"`;
+}
+
+/** JSON has no infinity and no NaN: `JSON.stringify` writes null for them. */
+function number(value: number | null): string {
+  return value !== null && Number.isFinite(value) ? String(value) : 'null';
+}
