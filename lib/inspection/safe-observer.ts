@@ -19,12 +19,13 @@ export class Guard {
     try {
       return step();
     } catch (error) {
-      this.#tell(error);
+      this.tell(error);
       return otherwise;
     }
   }
 
-  #tell(error: unknown): void {
+  /** Tells the operator of a failure: of the first one. */
+  tell(error: unknown): void {
     if (this.#told) return;
     this.#told = true;
     const text = error instanceof Error ? error.message : String(error);
@@ -36,10 +37,18 @@ export class Guard {
 export function safeObserver(observer: RequestObserver, guard: Guard): RequestObserver {
   return {
     arrived(context: RequestContext, req: IncomingMessage): void {
-      guard.run(() => observer.arrived?.(context, req), undefined);
+      try {
+        observer.arrived?.(context, req);
+      } catch (error) {
+        guard.tell(error);
+      }
     },
     ended(context: RequestContext, row: JournalRow): void {
-      guard.run(() => observer.ended(context, row), undefined);
+      try {
+        observer.ended(context, row);
+      } catch (error) {
+        guard.tell(error);
+      }
     },
   };
 }

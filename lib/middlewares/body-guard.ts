@@ -1,11 +1,13 @@
 /** The shape of every middleware that looks at the body: read it once, check it, let it pass. */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestContext } from '../context';
 import type { NarwhalError } from '../errors';
 import { checkNumber, checkOptions } from '../options';
 import type { ParsedBody } from '../request/parse-body';
 import { type BodyRequest, readBody } from '../request/read-body';
 import { checkOnError, enter, type NarwhalHandler, type RefusalOptions, refuse } from './handler';
+
+type Next = (error?: unknown) => void;
 
 /** Options of every middleware that needs the body. */
 export interface BodyGuardOptions extends RefusalOptions {
@@ -19,13 +21,6 @@ export const BODY_GUARD_KEYS = ['maxBytes', 'onError'] as const;
 /** Default of `serving.max_request_bytes`. */
 export const DEFAULT_MAX_BYTES = 4 * 1024 * 1024;
 
-/** What a check may look at. */
-export interface Checked {
-  readonly req: IncomingMessage;
-  readonly context: RequestContext;
-  readonly body: ParsedBody;
-}
-
 /**
  * Builds a guard.
  *
@@ -37,7 +32,7 @@ export function bodyGuard<T extends BodyGuardOptions>(
   name: string,
   options: T | undefined,
   keys: readonly (keyof T & string)[],
-  check: (checked: Checked) => NarwhalError | null,
+  check: (body: ParsedBody, context: RequestContext) => NarwhalError | null,
 ): NarwhalHandler {
   const given = checkOptions(name, options, keys) as BodyGuardOptions;
   const { maxBytes = DEFAULT_MAX_BYTES } = given;
@@ -45,23 +40,27 @@ export function bodyGuard<T extends BodyGuardOptions>(
   const onError = checkOnError(name, given.onError);
   return function guard(req, res, next) {
     const context = enter(req, res);
-    const pass = (body: ParsedBody): void => {
-      const refusal = check({ req, context, body });
-      if (refusal === null) next();
-      else refuse(context, res, next, refusal, onError);
-    };
-    if (context.body !== null) {
-      try {
-        pass(context.body);
-      } catch (error) {
-        refuse(context, res, next, error, onError);
-      }
+    const { body } = context;
+    if (body !== null) {
+      pass(context, body, res, next);
       return;
     }
-    bodyOf(req, context, maxBytes)
-      .then(pass)
-      .catch((error: unknown) => refuse(context, res, next, error, onError));
+    bodyOf(req, context, maxBytes).then(
+      (read) => pass(context, read, res, next),
+      (error: unknown) => refuse(context, res, next, error, onError),
+    );
   };
+
+  function pass(context: RequestContext, body: ParsedBody, res: ServerResponse, next: Next): void {
+    try {
+      const refusal = check(body, context);
+      if (refusal === null) next();
+      else refuse(context, res, next, refusal, onError);
+    } catch (error) {
+      refuse(context, res, next, error, onError);
+    }
+  }
+
 }
 
 /** Reads the body once per request and leaves its parsed value in `req.body`. */

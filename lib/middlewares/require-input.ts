@@ -9,7 +9,7 @@ import type { NarwhalHandler } from './handler';
  * this after its guards; alone, `validateCompletion` and `dispatchEngine` ask it themselves.
  */
 export function requireInput(options: BodyGuardOptions): NarwhalHandler {
-  return bodyGuard('requireInput', options, BODY_GUARD_KEYS, ({ context, body }) =>
+  return bodyGuard('requireInput', options, BODY_GUARD_KEYS, (body, context) =>
     checkRequired(body.value, guessRoute(context.route, body)),
   );
 }

@@ -21,7 +21,7 @@ export type SamplingGuardOptions = BodyGuardOptions;
  */
 export function samplingGuard(options?: SamplingGuardOptions): NarwhalHandler {
   const checks = createBodyChecks();
-  return bodyGuard('samplingGuard', options, BODY_GUARD_KEYS, ({ body }) =>
+  return bodyGuard('samplingGuard', options, BODY_GUARD_KEYS, (body) =>
     checks.checkSamplingWidth(body.value),
   );
 }

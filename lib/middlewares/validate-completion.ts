@@ -45,7 +45,7 @@ export function validateCompletion(options?: ValidateCompletionOptions): Narwhal
   if (typeof requireInput !== 'boolean') {
     throw new ConfigError('validateCompletion: requireInput must be a boolean');
   }
-  return bodyGuard('validateCompletion', options, KEYS, ({ context, body }) => {
+  return bodyGuard('validateCompletion', options, KEYS, (body, context) => {
     const { value } = body;
     const refusal = checks.checkFieldTypes(value) ?? checks.checkReserved(value);
     if (refusal !== null || !requireInput) return refusal;

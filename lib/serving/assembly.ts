@@ -83,8 +83,8 @@ export class Assembly implements StreamConsumer {
 
   /** The answer's JSON text, one character a byte; call it after the leg ended well. */
   finish(): string {
-    const { usage, finishReason } = this.#assembler;
-    if (usage !== null) noteUsage(this.#record, usage);
+    const { usageCounts, finishReason } = this.#assembler;
+    if (usageCounts !== null) noteUsage(this.#record, usageCounts);
     this.#record.finishReason = finishReason;
     return this.#assembler.finish();
   }

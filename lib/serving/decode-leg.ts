@@ -60,14 +60,24 @@ export class DecodeLeg extends Leg<void> implements SseSink, Flow {
   }
 
   protected received(chunk: Buffer): void {
-    this.#push(() => this.#reader.push(chunk));
+    try {
+      this.#reader.push(chunk);
+    } catch (error) {
+      throw this.#faultOf(error);
+    }
     this.#consumer.flush();
     if (this.#done) this.#finish();
   }
 
   protected ended(): void {
     const rest = this.#reader.end();
-    if (rest !== null && (isDone(rest) || isJson(rest))) this.#push(() => this.event(rest, null));
+    if (rest !== null && (isDone(rest) || isJson(rest))) {
+      try {
+        this.event(rest, null);
+      } catch (error) {
+        throw this.#faultOf(error);
+      }
+    }
     this.#consumer.flush();
     this.#finish();
   }
@@ -132,21 +142,17 @@ export class DecodeLeg extends Leg<void> implements SseSink, Flow {
     throw this.answerFault(this.order.fleet.dialect.frameStatus(chunk), text);
   }
 
-  #push(step: () => void): void {
-    try {
-      step();
-    } catch (error) {
-      // What came before the fault in the same read is the client's.
-      this.#consumer.flush();
-      if (error instanceof SseLimitError) throw this.fault('answerTooLarge', error.message);
-      if (error instanceof AssemblyError) {
-        // Well-formed, but not what can be put together: a request may ask for that with a guard left out.
-        const outcome = error.kind === 'limit' ? 'answerTooLarge' : 'badAnswer';
-        throw this.fault(outcome, error.message, { isBlameless: error.kind === 'invalid' });
-      }
-      if (error instanceof SyntaxError) throw this.fault('badAnswer', 'an event of the stream is not JSON');
-      throw error;
+  /** What a throw in mid-stream is. What came before it in the same read is still the client's. */
+  #faultOf(error: unknown): unknown {
+    this.#consumer.flush();
+    if (error instanceof SseLimitError) return this.fault('answerTooLarge', error.message);
+    if (error instanceof AssemblyError) {
+      // Well-formed, but not what can be put together: a request may ask for that with a guard left out.
+      const outcome = error.kind === 'limit' ? 'answerTooLarge' : 'badAnswer';
+      return this.fault(outcome, error.message, { isBlameless: error.kind === 'invalid' });
     }
+    if (error instanceof SyntaxError) return this.fault('badAnswer', 'an event of the stream is not JSON');
+    return error;
   }
 
   #finish(): void {

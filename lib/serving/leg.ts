@@ -113,7 +113,11 @@ export abstract class Leg<T> implements CallSink {
     if (status === 200) {
       this.#hasBegun = true;
       this.order.taken?.();
-      this.#guard(() => this.opened(headers));
+      try {
+        this.opened(headers);
+      } catch (error) {
+        this.#threw(error);
+      }
     } else {
       this.#errorStatus = status;
       this.#errorHeaders = headers;
@@ -123,7 +127,11 @@ export abstract class Leg<T> implements CallSink {
   data(chunk: Buffer): void {
     if (this.#settled) return;
     if (this.#errorStatus === null) {
-      this.#guard(() => this.received(chunk));
+      try {
+        this.received(chunk);
+      } catch (error) {
+        this.#threw(error);
+      }
       return;
     }
     this.#errorBytes += chunk.length;
@@ -132,9 +140,17 @@ export abstract class Leg<T> implements CallSink {
   }
 
   end(): void {
-    if (this.#settled) this.afterSettled();
-    else if (this.#errorStatus === null) this.#guard(() => this.ended());
-    else this.#endWithError();
+    if (this.#settled) {
+      this.afterSettled();
+    } else if (this.#errorStatus === null) {
+      try {
+        this.ended();
+      } catch (error) {
+        this.#threw(error);
+      }
+    } else {
+      this.#endWithError();
+    }
   }
 
   fail(error: TransportError | EngineFault | NarwhalError | ClientGoneError): void {
@@ -210,12 +226,8 @@ export abstract class Leg<T> implements CallSink {
   }
 
   /** A throw inside a transport callback would be lost there. */
-  #guard(step: () => void): void {
-    try {
-      step();
-    } catch (error) {
-      if (!this.#settled) this.#settle(error as Error, undefined);
-    }
+  #threw(error: unknown): void {
+    if (!this.#settled) this.#settle(error as Error, undefined);
   }
 
   #transportFault({ failure, message }: TransportError): EngineFault {

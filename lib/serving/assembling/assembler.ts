@@ -43,6 +43,8 @@ export class Assembler {
   private template: Template | null = null;
   /** The text of the last event that was merged in two parts, up to its `choices` key. */
   private repeated = '';
+  /** The last usage, as parsed from the event's binary text: its numbers are right, its texts may not be. */
+  private counts: object | null = null;
   private sawChoice = false;
   private sawOutput = false;
 
@@ -64,6 +66,11 @@ export class Assembler {
 
   get finishReason(): string | null {
     return this.choice.finishReason;
+  }
+
+  /** The last usage that was not null, for its numbers. */
+  get usageCounts(): object | null {
+    return this.counts;
   }
 
   /** The last usage that was not null, parsed anew at each call. */
@@ -169,7 +176,9 @@ export class Assembler {
     }
     const { object } = value as { object?: unknown };
     // An error frame is known by more than one member, which may stand anywhere.
-    if (object === 'error' || inspectChunk(value, this.route).error !== null) return false;
+    const { error, usage } = inspectChunk(value, this.route);
+    if (object === 'error' || error !== null) return false;
+    if (usage !== null) this.counts = usage;
     this.mergeMembers(new Merge('', closed));
     return true;
   }
@@ -180,6 +189,7 @@ export class Assembler {
     const event = new Merge(lead, text, shape ?? null);
     this.mergeMembers(event);
     if (shape === undefined) this.shapes.keep(event, facts);
+    if (facts.usage !== null) this.counts = facts.usage;
     if (facts.output) this.sawOutput = true;
     if (this.useTemplate) this.template = Template.from(event);
   }
