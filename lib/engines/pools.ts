@@ -1,22 +1,21 @@
 /**
- * One undici pool per engine.
+ * The connections of a fleet: one pool for each engine.
  *
- * undici's own header and body limits are off: the only deadlines are ours. Sockets expire before the
- * engine's server closes them (uvicorn: 5 s), and a reused socket that turns out to be dead before any
+ * No limits of their own but that of connecting: the only deadlines are the legs'. Connections are given up
+ * before the engine's server closes them (uvicorn: 5 s), and a reused one that turns out to be dead before any
  * byte of the answer is replaced once, unseen.
+ *
+ * Why not a client of somebody else's: carrying the two legs is what this package is for, and it is the most of
+ * what a small request costs. undici takes 60 us more of 230 (docs/performance.md, `npm run bench -- json`).
  */
 import type { LookupFunction } from 'node:net';
-import { Client, type Dispatcher, Pool } from 'undici';
 import type { EngineConfig } from '../config/fleet-config';
-import { RawHeaders } from './answer-headers';
-import { describe, isSocketLoss } from './socket-errors';
-import {
-  type CallControl,
-  type CallSink,
-  type EngineCall,
-  TransportError,
-  type TransportFailure,
-} from './transport';
+import { describe, isSocketLoss, PoolsClosedError } from './socket-errors';
+import { type CallControl, type CallSink, type EngineCall, TransportError } from './transport';
+import type { Address, WireRequest } from './wire/connection';
+import type { RawHeaders } from './wire/raw-headers';
+import { type Carrier, type PooledPassenger, SocketPool } from './wire/socket-pool';
+import { wireRequest } from './wire/wire-request';
 
 /** Limits of the pools; times in seconds. */
 export interface PoolLimits {
@@ -36,32 +35,14 @@ export interface PoolLimits {
  */
 const STALE_MS = 500;
 
-/** A socket's client that counts the answers its present socket has carried. */
-class CountingClient extends Client {
-  answered = 0;
-
-  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
-    (options as PoolOptions).run.client = this;
-    return super.dispatch(options, handler);
-  }
-}
-
-interface PoolOptions extends Dispatcher.DispatchOptions {
-  readonly run: PooledCall;
-}
-
-/** A pool, and the monotonic ms until which it takes new calls. */
-interface AgedPool {
-  readonly pool: Pool;
-  readonly until: number;
-}
+/** How often connections that were free for too long are looked for. */
+const SWEEP_MS = 1000;
 
 /** The pools of a fleet, opened on first use. */
 export class EnginePools {
-  readonly #pools = new Map<string, AgedPool>();
-  /** Pools that take no new call; each is forgotten once its last call is over. */
-  readonly #retired = new Set<Pool>();
+  readonly #pools = new Map<string, SocketPool>();
   readonly #limits: PoolLimits;
+  #sweeper: NodeJS.Timeout | null = null;
   #closed = false;
 
   constructor(limits: PoolLimits) {
@@ -70,184 +51,138 @@ export class EnginePools {
 
   /** Sends a call; every failure reaches the sink, none is thrown. */
   send(call: EngineCall, sink: CallSink): CallControl {
-    const pooled = new PooledCall(this, call, sink);
-    if (this.#closed) {
-      queueMicrotask(() => pooled.fail('closed', 'the connection pools are closed'));
-    } else {
-      pooled.dispatch(this.#pool(call.engine));
-    }
+    const pooled = new PooledCall(call, sink, this.#closed ? null : this.#pool(call.engine));
+    pooled.start();
     return pooled;
   }
 
-  async close(): Promise<void> {
+  /** Closes every connection; running calls fail. */
+  close(): Promise<void> {
     this.#closed = true;
-    const pools = [...this.#retired, ...[...this.#pools.values()].map(({ pool }) => pool)];
+    if (this.#sweeper !== null) clearInterval(this.#sweeper);
+    this.#sweeper = null;
+    const ended = [...this.#pools.values()].map((pool) => pool.destroy(new PoolsClosedError()));
     this.#pools.clear();
-    this.#retired.clear();
-    await Promise.all(pools.map((pool) => pool.destroy()));
+    return Promise.all(ended).then(() => undefined);
   }
 
-  /**
-   * The pool of an engine. One that has reached its age gives way to a new one and ends with its last call;
-   * undici's own limit (`clientTtl`) asks for the time once for each busy socket at each call.
-   */
-  #pool(engine: EngineConfig): Pool {
-    const { origin } = engine;
-    const now = performance.now();
-    const known = this.#pools.get(origin);
-    if (known !== undefined && now < known.until) return known.pool;
-    if (known !== undefined) this.#retire(known.pool);
-    const pool = this.#open(origin);
-    this.#pools.set(origin, { pool, until: now + this.#limits.maxSocketAgeS * 1000 });
+  #pool({ origin }: EngineConfig): SocketPool {
+    let pool = this.#pools.get(origin);
+    if (pool === undefined) {
+      const { connectTimeoutS, keepaliveS, maxSocketAgeS, sockets, lookup } = this.#limits;
+      pool = new SocketPool(addressOf(origin), {
+        connectTimeoutMs: connectTimeoutS * 1000,
+        idleMs: keepaliveS * 1000,
+        maxAgeMs: maxSocketAgeS * 1000,
+        connections: sockets,
+        lookup,
+      });
+      this.#pools.set(origin, pool);
+      this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_MS).unref();
+    }
     return pool;
   }
 
-  #retire(pool: Pool): void {
-    this.#retired.add(pool);
-    const forget = (): boolean => this.#retired.delete(pool);
-    pool.close().then(forget, forget);
-  }
-
-  /** A client of its own for one call: it opens a new socket and closes it after the answer. */
-  fresh(engine: EngineConfig): Client {
-    return new Client(engine.origin, { ...this.#clientOptions(), pipelining: 0 });
-  }
-
-  #clientOptions(): Client.Options {
-    const { connectTimeoutS, keepaliveS, lookup } = this.#limits;
-    return {
-      pipelining: 1,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      keepAliveTimeout: keepaliveS * 1000,
-      keepAliveMaxTimeout: keepaliveS * 1000,
-      connect: { timeout: connectTimeoutS * 1000, ...(lookup && { lookup }) },
-    };
-  }
-
-  #open(origin: string): Pool {
-    return new Pool(origin, {
-      ...this.#clientOptions(),
-      connections: this.#limits.sockets,
-      factory: (target: URL, options: object) => {
-        const client = new CountingClient(target, options);
-        client.on('connect', () => {
-          client.answered = 0;
-        });
-        return client;
-      },
-    });
+  #sweep(): void {
+    const now = performance.now();
+    for (const pool of this.#pools.values()) pool.sweep(now);
   }
 }
 
-/**
- * One call on its way; at most one replay.
- *
- * It is a handler of undici's older form: the newer one is wrapped into it, which decodes every header field of
- * every answer and costs a small request 6 us (`npm run bench -- json`).
- */
-class PooledCall implements CallControl, Dispatcher.DispatchHandler {
-  client: CountingClient | null = null;
-  readonly #pools: EnginePools;
+function addressOf(origin: string): Address {
+  const { protocol, hostname, port, host } = new URL(origin);
+  const isSecure = protocol === 'https:';
+  return {
+    isSecure,
+    // A literal of IP version 6 stands in brackets in a URL, and without them everywhere else.
+    hostname: hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: port === '' ? (isSecure ? 443 : 80) : Number(port),
+    authority: host,
+  };
+}
+
+/** One call on its way; at most one replay. */
+class PooledCall implements CallControl, PooledPassenger {
+  connection: Carrier | null = null;
+  request!: WireRequest;
   readonly #call: EngineCall;
+  readonly #pool: SocketPool | null;
   readonly #sink: CallSink;
-  #abort: ((error: Error) => void) | null = null;
-  #resume: (() => void) | null = null;
-  #paused = false;
   #headSeen = false;
   #replayed = false;
   #over = false;
+  /** Whether the connection had carried an answer before. */
+  #reused = false;
   /** Monotonic ms. */
   #sentAt = 0;
 
-  constructor(pools: EnginePools, call: EngineCall, sink: CallSink) {
-    this.#pools = pools;
+  constructor(call: EngineCall, sink: CallSink, pool: SocketPool | null) {
     this.#call = call;
     this.#sink = sink;
+    this.#pool = pool;
   }
 
-  dispatch(carrier: Dispatcher): void {
-    const { engine, method, path, headers, body } = this.#call;
-    const options: PoolOptions = {
-      path: engine.prefix + path,
-      method,
-      headers: headers as Record<string, string>,
-      body,
-      run: this,
-    };
-    carrier.dispatch(options, this);
+  start(): void {
+    try {
+      this.request = wireRequest(this.#call);
+      if (this.#pool === null) throw new PoolsClosedError();
+      this.#pool.send(this);
+    } catch (error) {
+      // Not at once: the caller has no hold of the call yet.
+      queueMicrotask(() => this.broken(error as Error));
+    }
   }
 
   pause(): void {
-    this.#paused = true;
+    this.connection?.pause();
   }
 
   resume(): void {
-    if (!this.#paused) return;
-    this.#paused = false;
-    this.#resume?.();
+    this.connection?.resume();
   }
 
   cut(): void {
     if (this.#over) return;
     this.#over = true;
-    this.#abort?.(new Error('cut by the router'));
+    this.#pool?.forget(this);
   }
 
-  fail(failure: TransportFailure, message: string): void {
-    if (this.#over) return;
-    this.#over = true;
-    this.#sink.fail(new TransportError(failure, message));
-  }
-
-  onConnect(abort: (error?: Error) => void): void {
-    this.#abort = abort;
+  boarded(answered: number): void {
+    this.#reused = answered > 0;
     this.#sentAt = performance.now();
-    if (this.#over) abort(new Error('cut by the router'));
-    else if (!this.#replayed) this.#sink.sent();
+    if (!this.#replayed) this.#sink.sent();
   }
 
-  /** @returns false to be called no more until `resume`. */
-  onHeaders(status: number, raw: Buffer[], resume: () => void): boolean {
-    this.#resume = resume;
-    if (status < 200 || this.#over) return true;
+  head(status: number, headers: RawHeaders): void {
     this.#headSeen = true;
-    this.#sink.head(status, new RawHeaders(raw));
-    return !this.#paused;
+    if (!this.#over) this.#sink.head(status, headers);
   }
 
-  /** @returns as `onHeaders`. */
-  onData(chunk: Buffer): boolean {
-    if (!this.#over) this.#sink.data(chunk);
-    return !this.#paused;
+  body(bytes: Buffer): void {
+    if (!this.#over) this.#sink.data(bytes);
   }
 
-  onComplete(): void {
-    if (this.client !== null) this.client.answered++;
+  ended(): void {
     if (this.#over) return;
     this.#over = true;
     this.#sink.end();
   }
 
-  onError(error: Error): void {
+  broken(error: Error): void {
     if (this.#over) return;
-    if (this.#isStale(error)) {
+    if (this.#pool !== null && this.#isStale(error)) {
       this.#replayed = true;
-      this.client = null;
-      const fresh = this.#pools.fresh(this.#call.engine);
-      this.dispatch(fresh);
-      // Waits for the call, then closes the socket; a failure is the call's own to report.
-      void fresh.close();
+      this.#pool.sendOnNew(this);
       return;
     }
+    this.#over = true;
     const [failure, text] = describe(error);
-    this.fail(failure, text);
+    this.#sink.fail(new TransportError(failure, text));
   }
 
   /** A reused socket that the engine had closed before the request came. */
   #isStale(error: Error): boolean {
-    const reused = (this.client?.answered ?? 0) > 0;
-    if (!reused || this.#headSeen || this.#replayed || !isSocketLoss(error)) return false;
+    if (!this.#reused || this.#headSeen || this.#replayed || !isSocketLoss(error)) return false;
     return performance.now() - this.#sentAt < STALE_MS;
   }
 }

@@ -1,5 +1,16 @@
-/** What an error of undici or of a socket means. */
+/** What an error of a connection means. */
 import type { TransportFailure } from './transport';
+import { ClosedError, ConnectTimeoutError } from './wire/connection';
+import { ResponseError } from './wire/response-parser';
+
+/** The pools were closed while a call ran, or before it began. */
+export class PoolsClosedError extends Error {
+  override readonly name = 'PoolsClosedError';
+
+  constructor() {
+    super('the connection pools are closed');
+  }
+}
 
 function codeOf(error: Error): string {
   const { code } = error as NodeJS.ErrnoException;
@@ -8,7 +19,7 @@ function codeOf(error: Error): string {
 
 /** The connection broke, rather than the answer. */
 export function isSocketLoss(error: Error): boolean {
-  return ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(codeOf(error));
+  return error instanceof ClosedError || ['ECONNRESET', 'EPIPE'].includes(codeOf(error));
 }
 
 const NEVER_CONNECTED = new Set([
@@ -26,13 +37,13 @@ const NEVER_CONNECTED = new Set([
   'ERR_TLS_CERT_ALTNAME_INVALID',
 ]);
 
-/** Sorts an undici or socket error; only its code and message are taken, never its config. */
+/** Sorts an error of a connection; only its code and message are taken. */
 export function describe(error: Error): [TransportFailure, string] {
+  if (error instanceof ConnectTimeoutError) return ['connect_timeout', error.message];
+  if (error instanceof PoolsClosedError) return ['closed', error.message];
+  if (error instanceof ResponseError) return ['answer', error.message];
   const code = codeOf(error) || codeOf((error as { errors?: Error[] }).errors?.[0] ?? error);
   const text = code === '' ? error.message : `${code}: ${error.message || 'connect failed'}`;
-  if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') return ['connect_timeout', text];
-  if (NEVER_CONNECTED.has(code)) return ['unreachable', text];
-  if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED') return ['closed', text];
-  if (code.startsWith('HPE_')) return ['answer', text];
-  return ['connection', text];
+  if (code === 'ETIMEDOUT') return ['connect_timeout', text];
+  return [NEVER_CONNECTED.has(code) ? 'unreachable' : 'connection', text];
 }

@@ -1,0 +1,287 @@
+/**
+ * HTTP/1.1 answers out of the bytes of one connection. Pure: no sockets.
+ *
+ * Strict where leniency would let one answer be taken for another: framing that is stated twice, or in a way
+ * that is not known here, is an error. Source: RFC 9112, sections 2.2, 4, 5, 6 and 7.
+ */
+import { RawHeaders } from './raw-headers';
+
+/** What is heard of an answer, in this order. */
+export interface ResponseSink {
+  head(status: number, headers: RawHeaders): void;
+  /** The body bytes of one `push`, copied: the receiver may keep them. */
+  body(bytes: Buffer): void;
+  /** @param reusable whether the connection may carry another call. */
+  complete(reusable: boolean): void;
+}
+
+/** The bytes are no answer that can be trusted. The message never repeats them. */
+export class ResponseError extends Error {
+  override readonly name = 'ResponseError';
+}
+
+type Place =
+  | 'idle'
+  | 'head'
+  | 'fixed'
+  | 'until_close'
+  | 'size'
+  | 'size_extension'
+  | 'size_lf'
+  | 'chunk'
+  | 'chunk_cr'
+  | 'chunk_lf'
+  | 'trailer';
+
+const CR = 0x0d;
+const LF = 0x0a;
+const SEMICOLON = 0x3b;
+const HEAD_END = Buffer.from('\r\n\r\n');
+/** Longest head, and longest lines of chunk extensions and trailers together. */
+const MAX_HEAD_BYTES = 64 * 1024;
+/** Hex digits of a chunk's size: more than any answer could have. */
+const MAX_SIZE_DIGITS = 8;
+const NOTHING = Buffer.alloc(0);
+
+/** Reads one answer after another. After an error it must not be used further. */
+export class ResponseParser {
+  readonly #sink: ResponseSink;
+  #place: Place = 'idle';
+  /** A head that is not whole yet. */
+  #held: Buffer = NOTHING;
+  /** Bytes of the body, or of the chunk, that are still to come. */
+  #left = 0;
+  #digits = 0;
+  /** Bytes of extensions and trailers so far, and of the present line. */
+  #extra = 0;
+  #line = 0;
+  #reusable = false;
+  /** Body bytes of the present `push`. */
+  #out: Buffer = NOTHING;
+  #outLength = 0;
+
+  constructor(sink: ResponseSink) {
+    this.#sink = sink;
+  }
+
+  /** A call has been sent: its answer comes next. */
+  expect(): void {
+    this.#place = 'head';
+    this.#held = NOTHING;
+    this.#extra = 0;
+  }
+
+  /**
+   * Reads on.
+   *
+   * @param bytes may be overwritten after the call.
+   * @throws {ResponseError}
+   */
+  push(bytes: Buffer): void {
+    let at = 0;
+    while (at < bytes.length) {
+      if (this.#place === 'idle') throw new ResponseError('bytes that belong to no answer');
+      at = this.#place === 'head' ? this.#readHead(bytes, at) : this.#readBody(bytes, at);
+    }
+    this.#deliver();
+  }
+
+  /**
+   * The connection has ended.
+   *
+   * @returns whether that was a good end: of an answer whose body goes on until then, or between two answers.
+   */
+  end(): boolean {
+    if (this.#place === 'until_close') this.#complete();
+    return this.#place === 'idle';
+  }
+
+  #readHead(bytes: Buffer, from: number): number {
+    const whole = this.#held.length === 0 ? bytes : Buffer.concat([this.#held, bytes.subarray(from)]);
+    const start = this.#held.length === 0 ? from : 0;
+    const end = whole.indexOf(HEAD_END, start);
+    if (end === -1 || end - start > MAX_HEAD_BYTES) {
+      if (whole.length - start > MAX_HEAD_BYTES) throw new ResponseError('a head of more than 64 KiB');
+      this.#held = whole === bytes ? Buffer.from(bytes.subarray(start)) : whole;
+      return bytes.length;
+    }
+    const next = end + HEAD_END.length - (whole === bytes ? 0 : this.#held.length - from);
+    this.#held = NOTHING;
+    this.#takeHead(whole.toString('latin1', start, end));
+    return next;
+  }
+
+  #takeHead(text: string): void {
+    const line = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [^\r\n]*)?(?:\r\n|$)/.exec(text);
+    if (line === null) throw new ResponseError('no HTTP/1.1 status line');
+    const headers = RawHeaders.parse(text, line[0].length);
+    if (headers === null) throw new ResponseError('a header line that is none');
+    const status = Number(line[2]);
+    if (status === 101) throw new ResponseError('a switch of protocols that nobody asked for');
+    // An interim answer: the real one follows.
+    if (status < 200) return;
+    this.#frame(status, headers);
+    this.#reusable &&= staysOpen(line[1] === '1', headers);
+    this.#sink.head(status, headers);
+    if (this.#place === 'fixed' && this.#left === 0) this.#complete();
+  }
+
+  /** How the end of the body is told. */
+  #frame(status: number, headers: RawHeaders): void {
+    const coding = headers.only('transfer-encoding');
+    const length = headers.only('content-length');
+    this.#reusable = true;
+    if (status === 204 || status === 304) {
+      this.#place = 'fixed';
+      this.#left = 0;
+    } else if (coding !== null) {
+      if (length !== null) throw new ResponseError('a body with two lengths');
+      if (coding.toLowerCase() !== 'chunked') throw new ResponseError('an unknown transfer encoding');
+      this.#beginSize();
+    } else if (length !== null) {
+      if (!/^\d{1,15}$/.test(length)) throw new ResponseError('a content length that is none');
+      this.#place = 'fixed';
+      this.#left = Number(length);
+    } else {
+      this.#place = 'until_close';
+      this.#left = Number.POSITIVE_INFINITY;
+      this.#reusable = false;
+    }
+  }
+
+  #readBody(bytes: Buffer, at: number): number {
+    switch (this.#place) {
+      case 'fixed':
+      case 'until_close': {
+        const end = this.#copy(bytes, at);
+        if (this.#left === 0) this.#complete();
+        return end;
+      }
+      case 'chunk': {
+        const end = this.#copy(bytes, at);
+        if (this.#left === 0) this.#place = 'chunk_cr';
+        return end;
+      }
+      case 'size':
+        return this.#readSize(bytes, at);
+      case 'size_extension':
+        return this.#skipExtension(bytes, at);
+      case 'size_lf':
+        this.#want(bytes[at], LF);
+        this.#place = this.#left === 0 ? 'trailer' : 'chunk';
+        this.#line = 0;
+        return at + 1;
+      case 'chunk_cr':
+        this.#want(bytes[at], CR);
+        this.#place = 'chunk_lf';
+        return at + 1;
+      case 'chunk_lf':
+        this.#want(bytes[at], LF);
+        this.#beginSize();
+        return at + 1;
+      default:
+        return this.#readTrailer(bytes, at);
+    }
+  }
+
+  #beginSize(): void {
+    this.#place = 'size';
+    this.#left = 0;
+    this.#digits = 0;
+  }
+
+  #readSize(bytes: Buffer, from: number): number {
+    for (let at = from; at < bytes.length; at++) {
+      const byte = bytes[at]!;
+      const digit = hexDigit(byte);
+      if (digit === -1) {
+        if (this.#digits === 0) throw new ResponseError('a chunk without a size');
+        if (byte === CR) this.#place = 'size_lf';
+        else if (byte === SEMICOLON || byte === 0x20 || byte === 0x09) this.#place = 'size_extension';
+        else throw new ResponseError('a chunk size that is none');
+        return at + 1;
+      }
+      this.#digits += 1;
+      if (this.#digits > MAX_SIZE_DIGITS) throw new ResponseError('a chunk size that is too large');
+      this.#left = this.#left * 16 + digit;
+    }
+    return bytes.length;
+  }
+
+  #skipExtension(bytes: Buffer, from: number): number {
+    for (let at = from; at < bytes.length; at++) {
+      const byte = bytes[at]!;
+      if (byte === CR) {
+        this.#place = 'size_lf';
+        return at + 1;
+      }
+      if (byte === LF) throw new ResponseError('a bare line feed in a chunk size');
+      this.#countExtra();
+    }
+    return bytes.length;
+  }
+
+  /** Trailers are read over: nothing in them is for us. */
+  #readTrailer(bytes: Buffer, from: number): number {
+    for (let at = from; at < bytes.length; at++) {
+      const byte = bytes[at]!;
+      this.#countExtra();
+      if (byte === LF) {
+        if (this.#line === 0) {
+          this.#complete();
+          return at + 1;
+        }
+        this.#line = 0;
+      } else if (byte !== CR) {
+        this.#line += 1;
+      }
+    }
+    return bytes.length;
+  }
+
+  #countExtra(): void {
+    this.#extra += 1;
+    if (this.#extra > MAX_HEAD_BYTES)
+      throw new ResponseError('chunk extensions or trailers of more than 64 KiB');
+  }
+
+  #want(byte: number | undefined, wanted: number): void {
+    if (byte !== wanted) throw new ResponseError('a chunk that does not end where it says');
+  }
+
+  /** Copies body bytes; all of one `push` go on as one piece. */
+  #copy(bytes: Buffer, from: number): number {
+    const end = Math.min(bytes.length, from + this.#left);
+    if (this.#out.length === 0) this.#out = Buffer.allocUnsafe(bytes.length - from);
+    bytes.copy(this.#out, this.#outLength, from, end);
+    this.#outLength += end - from;
+    this.#left -= end - from;
+    return end;
+  }
+
+  #deliver(): void {
+    if (this.#outLength === 0) return;
+    const bytes = this.#outLength === this.#out.length ? this.#out : this.#out.subarray(0, this.#outLength);
+    this.#out = NOTHING;
+    this.#outLength = 0;
+    this.#sink.body(bytes);
+  }
+
+  #complete(): void {
+    this.#deliver();
+    this.#place = 'idle';
+    this.#sink.complete(this.#reusable);
+  }
+}
+
+/** RFC 9112, section 9.3. */
+function staysOpen(isNewer: boolean, headers: RawHeaders): boolean {
+  const wish = headers.get('connection')?.toLowerCase() ?? '';
+  return isNewer ? !wish.includes('close') : wish.includes('keep-alive');
+}
+
+function hexDigit(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const lower = byte | 0x20;
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
+}

@@ -1,0 +1,126 @@
+/** The connections to one address: the one that was free last is taken first. */
+import type { LookupFunction } from 'node:net';
+import { type Address, Connection, type ConnectionOwner, type Passenger } from './connection';
+
+/** Limits of a pool; times in milliseconds. */
+export interface SocketPoolLimits {
+  readonly connectTimeoutMs: number;
+  /** A connection that was free for so long is not used again. */
+  readonly idleMs: number;
+  /** Nor is one of this age, so that a changed DNS answer is followed. */
+  readonly maxAgeMs: number;
+  /** Connections at most; null for no limit. */
+  readonly connections: number | null;
+  readonly lookup?: LookupFunction | undefined;
+}
+
+/** What carries a call: its side of a connection. */
+export type Carrier = Pick<Connection, 'pause' | 'resume' | 'cut'>;
+
+/** A call that waits for a connection, or has one. */
+export interface PooledPassenger extends Passenger {
+  /** Set by the pool. */
+  connection: Carrier | null;
+}
+
+/** Connections of one address. */
+export class SocketPool implements ConnectionOwner {
+  readonly #address: Address;
+  readonly #limits: SocketPoolLimits;
+  readonly #open = new Set<Connection>();
+  /** Free ones, the latest last. Those that died meanwhile are found when they are taken. */
+  #free: Connection[] = [];
+  readonly #waiting = new Set<PooledPassenger>();
+  #whenEmpty: (() => void) | null = null;
+
+  constructor(address: Address, limits: SocketPoolLimits) {
+    this.#address = address;
+    this.#limits = limits;
+  }
+
+  /** Sends a call on a free connection, on a new one, or when one comes free. */
+  send(passenger: PooledPassenger): void {
+    const free = this.#takeFree(performance.now());
+    if (free !== null) {
+      passenger.connection = free;
+      free.carry(passenger);
+    } else if (this.#limits.connections === null || this.#open.size < this.#limits.connections) {
+      this.sendOnNew(passenger);
+    } else {
+      this.#waiting.add(passenger);
+    }
+  }
+
+  /** Sends a call on a connection of its own making, whatever is free. */
+  sendOnNew(passenger: PooledPassenger): void {
+    const connection = new Connection(this, this.#address, this.#limits, passenger);
+    this.#open.add(connection);
+    passenger.connection = connection;
+  }
+
+  /** The call is not wanted any more. */
+  forget(passenger: PooledPassenger): void {
+    if (passenger.connection === null) this.#waiting.delete(passenger);
+    else passenger.connection.cut();
+  }
+
+  free(connection: Connection): void {
+    const now = performance.now();
+    connection.idleSince = now;
+    if (now - connection.openedAt >= this.#limits.maxAgeMs) connection.destroy();
+    else this.#free.push(connection);
+    this.#callNext();
+  }
+
+  gone(connection: Connection): void {
+    this.#open.delete(connection);
+    if (this.#open.size === 0) this.#whenEmpty?.();
+    this.#callNext();
+  }
+
+  /** Closes what has been free for too long. */
+  sweep(now: number): void {
+    const kept: Connection[] = [];
+    for (const connection of this.#free) {
+      if (this.#isFresh(connection, now)) kept.push(connection);
+      else connection.destroy();
+    }
+    this.#free = kept;
+  }
+
+  /** Closes everything; running and waiting calls fail with the error. @returns settles when all are closed. */
+  destroy(error: Error): Promise<void> {
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    this.#free = [];
+    for (const connection of this.#open) connection.destroy(error);
+    for (const passenger of waiting) passenger.broken(error);
+    if (this.#open.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#whenEmpty = resolve;
+    });
+  }
+
+  #takeFree(now: number): Connection | null {
+    for (let last = this.#free.pop(); last !== undefined; last = this.#free.pop()) {
+      if (this.#isFresh(last, now)) return last;
+      last.destroy();
+    }
+    return null;
+  }
+
+  #isFresh(connection: Connection, now: number): boolean {
+    const { idleMs, maxAgeMs } = this.#limits;
+    const idle = Math.min(idleMs, connection.idleLimitMs);
+    return !connection.isDead && now - connection.idleSince < idle && now - connection.openedAt < maxAgeMs;
+  }
+
+  #callNext(): void {
+    if (this.#waiting.size === 0) return;
+    for (const next of this.#waiting) {
+      this.#waiting.delete(next);
+      this.send(next);
+      return;
+    }
+  }
+}
