@@ -1,160 +1,164 @@
-// Starts the processes of the bench, pinned where `taskset` exists, and runs loads against them in pairs.
-import { spawn, spawnSync } from 'node:child_process';
+// Starts the processes of the bench, pinned where that can be done, and runs loads against them in pairs.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { orderOf } from './figures.mjs';
+import { freePort, GATEWAY_CORE, LOAD_CORE, pinned } from './machine.mjs';
+import { endChild, listens, messageOf, Target } from './target.mjs';
 
-const HERE = dirname(fileURLToPath(import.meta.url));
-const PREFILL_PORT = 19_610;
-const DECODE_PORT = 19_611;
-const HAS_TASKSET = spawnSync('taskset', ['--version']).status === 0;
-/** The gateway has one core for itself; engines and load share the other. */
-const GATEWAY_CORE = '0';
-const LOAD_CORE = '1';
-
-function pinned(core, args) {
-  return HAS_TASKSET ? ['taskset', ['-c', core, process.execPath, ...args]] : [process.execPath, args];
-}
-
-/** One process under measurement. */
-class Target {
-  constructor(name, child, port) {
-    this.name = name;
-    this.port = port;
-    this.child = child;
-  }
-
-  ask(question) {
-    return new Promise((resolve) => {
-      this.child.once('message', resolve);
-      this.child.send(question);
-    });
-  }
-}
+const HERE = join(dirname(fileURLToPath(import.meta.url)), 'processes');
+/** Small requests that a target answers before anything is measured. */
+export const WARM = 20_000;
 
 export class Harness {
   #children = [];
-  #nextPort = 19_620;
+  #nodeFlags;
+  #prefillPort = 0;
+  decodePort = 0;
 
-  /** Starts the engines. */
-  static async start() {
+  /** Starts the engines. @param {{ nodeFlags?: string[] }} [options] flags for the gateway's node */
+  static async start({ nodeFlags = [] } = {}) {
     const harness = new Harness();
-    harness.#spawn(LOAD_CORE, 'engine.mjs', [PREFILL_PORT, DECODE_PORT], []);
-    await waitFor(DECODE_PORT);
+    harness.#nodeFlags = nodeFlags;
+    const { ports } = await messageOf('the engines', harness.#node(LOAD_CORE, 'engine.mjs', [0, 0]));
+    [harness.#prefillPort, harness.decodePort] = ports;
     return harness;
   }
 
+  /** Ports of the engines, as command line. */
+  get ports() {
+    return [this.#prefillPort, this.decodePort];
+  }
+
   /** Starts a gateway of `bench/processes/`. @param {string[]} flags */
-  async target(name, file, flags = [], nodeFlags = []) {
-    const port = this.#nextPort++;
-    const ports = file === 'pipe.mjs' ? [port, DECODE_PORT] : [port, PREFILL_PORT, DECODE_PORT];
-    const child = this.#spawn(GATEWAY_CORE, file, [...ports, ...flags], nodeFlags);
-    await new Promise((resolve, reject) => {
-      child.once('message', resolve);
-      child.once('exit', (code) => reject(new Error(`${name} ended with ${code} before it listened`)));
-    });
-    return new Target(name, child, port);
+  async target(name, file, flags = []) {
+    const isPipe = file === 'pipe.mjs';
+    // Port 0: a free port found beforehand may be somebody's when it is wanted.
+    const ports = isPipe ? [0, this.decodePort] : [0, ...this.ports];
+    const child = this.#node(GATEWAY_CORE, file, [...ports, ...flags], file === 'gateway.mjs');
+    const [port] = (await messageOf(name, child)).ports;
+    return new Target(name, port, child, isPipe ? { flags: ['--decode'] } : {});
+  }
+
+  /** Starts a program that knows nothing of the bench. @param {(port: number) => [string, string[]]} commandFor */
+  async peer(name, commandFor, options) {
+    const port = await freePort();
+    const child = spawn(...pinned(GATEWAY_CORE, ...commandFor(port)), { stdio: 'ignore' });
+    this.#children.push(child);
+    await Promise.race([
+      listens(name, child, port),
+      once(child, 'error').then(([error]) => Promise.reject(error)),
+    ]);
+    return new Target(name, port, child, { ...options, tells: false });
   }
 
   /** A stand-in for no gateway at all: the decode engine itself. */
   get direct() {
-    return {
-      name: 'direct',
-      port: DECODE_PORT,
-      ask: async () => ({ cpuMs: 0, rssMb: 0, longestBlockMs: 0 }),
-    };
+    return new Target('direct', this.decodePort, null, { flags: ['--decode'], warm: 0 });
   }
 
-  /** How the engines stream: `n` events, `interval` ms apart (-1: all in one write). */
-  async engines({ n, interval }) {
-    await fetch(`http://127.0.0.1:${DECODE_PORT}/set?n=${n}&interval=${interval}`);
+  /** How the engines stream: `n` events, `interval` ms apart (-1: all in one write), the first after `first` ms. */
+  async engines({ n, interval, first = -1 }) {
+    await this.#control(`/set?n=${n}&interval=${interval}&first=${first}`);
   }
 
-  /** Runs one load. @returns what the client saw, and the target's CPU for each request. */
-  async load(target, flags, seconds) {
+  /** @throws when an engine was asked for what no engine may be asked for */
+  async verify() {
+    const { wrong } = await this.#control('/');
+    if (wrong > 0) throw new Error(`${wrong} legs reached an engine in a shape that is wrong`);
+  }
+
+  /**
+   * Runs one load, bounded by `seconds` or by `requests`.
+   * @returns what the client saw, and the target's CPU for each request, in ms
+   */
+  async load(target, flags, { seconds, requests }) {
     const before = await target.ask('accounts');
-    const args = [join(HERE, 'processes/load.mjs'), '--port', target.port, '--seconds', seconds, ...flags];
-    const seen = await run(...pinned(LOAD_CORE, args.map(String)));
+    const bound = requests === undefined ? ['--seconds', seconds] : ['--requests', requests];
+    const args = [join(HERE, 'load.mjs'), '--port', target.port, ...bound, ...target.flags, ...flags];
+    const seen = await printed(...pinned(LOAD_CORE, process.execPath, args));
     const after = await target.ask('accounts');
     if (seen.bad > 0 || seen.errors > 0) {
       throw new Error(`${target.name}: ${seen.bad} bad answers, ${seen.errors} errors under load`);
     }
-    return { ...seen, cpuPerRequest: (after.cpuMs - before.cpuMs) / seen.done, rssMb: after.rssMb };
+    return { ...seen, cpuPerRequest: (after.cpuMs - before.cpuMs) / seen.done };
+  }
+
+  /**
+   * Loads a target until it has answered so many requests. By requests and not by time: V8 compiles a function
+   * after so many calls, and the more code a gateway has, the later all of it is compiled. A gateway that runs
+   * is warm, and that is the one to measure; after one second, (a) would be and the library would not.
+   */
+  async warm(target, flags, requests) {
+    const count = Math.min(requests, target.warm);
+    if (count > 0) await this.load(target, flags, { requests: count });
   }
 
   /**
    * Loads targets in turn, round after round, so that the machine's moods meet all of them.
    * @returns for each round, the result of each target by name
    */
-  async rounds(targets, flags, { rounds, seconds, tick }) {
-    for (const target of targets) await this.load(target, flagsFor(target, flags), Math.min(seconds, 1));
+  async rounds(targets, flags, { rounds, seconds, warm = WARM, tick }) {
+    for (const target of targets) {
+      tick?.(`${target.name}, warming up`);
+      await this.warm(target, flags, warm);
+    }
     const results = [];
     for (let round = 0; round < rounds; round++) {
       const result = {};
-      for (const target of targets) {
+      for (const target of orderOf(targets, round)) {
         tick?.(`${target.name}, round ${round + 1} of ${rounds}`);
-        result[target.name] = await this.load(target, flagsFor(target, flags), seconds);
+        result[target.name] = await this.load(target, flags, { seconds });
       }
       results.push(result);
     }
     return results;
   }
 
-  stop(target) {
-    target.child.kill('SIGKILL');
+  /**
+   * Opens many streams and holds them for `seconds`.
+   * @returns the accounts of the target when all were open and at the end, and what the streams got
+   */
+  async hold(target, { streams, ramp, seconds }) {
+    const bound = ['--streams', streams, '--ramp', ramp, '--seconds', seconds];
+    const child = this.#node(LOAD_CORE, 'hold.mjs', ['--port', target.port, ...bound]);
+    const first = await messageOf('the client', child);
+    const from = await target.ask('accounts');
+    const fromAt = performance.now();
+    const got = 'open' in first ? await messageOf('the client', child) : first;
+    const until = await target.ask('accounts');
+    return { ...got, from, until, elapsedMs: performance.now() - fromAt };
   }
 
-  close() {
-    for (const child of this.#children) child.kill('SIGKILL');
+  async close() {
+    await Promise.all(this.#children.map(endChild));
   }
 
-  #spawn(core, file, args, nodeFlags) {
-    const [command, all] = pinned(core, [...nodeFlags, join(HERE, 'processes', file), ...args.map(String)]);
-    const child = spawn(command, all, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  async #control(path) {
+    return (await fetch(`http://127.0.0.1:${this.decodePort}${path}`)).json();
+  }
+
+  #node(core, file, args, isGateway = false) {
+    const nodeFlags = isGateway ? this.#nodeFlags : [];
+    const command = pinned(core, process.execPath, [...nodeFlags, join(HERE, file), ...args]);
+    const child = spawn(...command, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
     this.#children.push(child);
     return child;
   }
 }
 
-/** The pipe and the bare engine take a decode leg, not a client's request. */
-function flagsFor(target, flags) {
-  return target.name === 'pipe' || target.name === 'direct' ? [...flags, '--decode'] : flags;
-}
-
-function run(command, args) {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-    let output = '';
-    child.stdout.on('data', (text) => {
-      output += text;
-    });
-    child.on('exit', () => {
-      try {
-        resolve(JSON.parse(output));
-      } catch {
-        reject(new Error(`the load client said nothing that can be read: ${output}`));
-      }
-    });
+/** What a load client prints. */
+async function printed(command, args) {
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  let output = '';
+  child.stdout.on('data', (text) => {
+    output += text;
   });
-}
-
-async function waitFor(port) {
-  for (let i = 0; i < 100; i++) {
-    try {
-      await fetch(`http://127.0.0.1:${port}/`);
-      return;
-    } catch {
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+  await once(child, 'close');
+  try {
+    return JSON.parse(output);
+  } catch {
+    throw new Error(`the load client said nothing that can be read: ${output}`);
   }
-  throw new Error(`nothing listens on ${port}`);
-}
-
-export function median(values) {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)];
-}
-
-/** Median, over the rounds, of a figure of one target divided by the same figure of another. */
-export function ratio(results, figure, target, reference) {
-  return median(results.map((round) => round[target][figure] / round[reference][figure]));
 }

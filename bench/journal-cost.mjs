@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createJournal } from 'express-narwhal';
-import { median } from './harness.mjs';
+import { summary } from './figures.mjs';
 
 const ROWS = 100_000;
 /** Rows of one turn of the event loop: a busy gateway writes this many between two flushes. */
@@ -34,7 +34,7 @@ async function cpuOf(work) {
   return (user + system) / ROWS;
 }
 
-/** @returns {Promise<number>} microseconds, the median of the rounds */
+/** @returns microseconds: the median of the rounds, and their spread */
 export async function journalRowCost(rounds) {
   const folder = mkdtempSync(join(tmpdir(), 'narwhal-bench-'));
   const journal = createJournal(join(folder, 'journal.jsonl'));
@@ -49,5 +49,5 @@ export async function journalRowCost(rounds) {
   await journal.close();
   rmSync(folder, { recursive: true });
   if (kept === '') throw new Error('nothing was written');
-  return median(costs);
+  return summary(costs);
 }

@@ -1,48 +1,69 @@
-// npm run bench [-- <name> ...] [--rounds 5] [--seconds 2] [--json]
-// Prints a table of ratios with the floor beside each; exit status 1 when a row misses its floor.
+// npm run bench [-- <name> ...] [--rounds 5] [--seconds 1] [--warm N] [--json] [--write-docs] [--profile DIR]
+// Prints a table of ratios with the floor beside each; exit status 1 when a row misses its floor, 2 when the
+// command line is wrong.
+//   --rounds      visits of each target
+//   --seconds     length of a window; `json` and `stream` take twice as much
+//   --warm        requests before anything is measured, in place of each measure's own number
+//   --write-docs  keeps the rows in docs/performance/bench.json and in the table of docs/performance.md
+//   --profile     a folder for CPU profiles of the gateway; figures are worth nothing then
+import { readArguments } from './arguments.mjs';
+import { writeRun } from './docs.mjs';
 import { Harness } from './harness.mjs';
-import { MEASURES, ROWS } from './measures.mjs';
+import { prepareMachine } from './machine.mjs';
+import { DEFAULT_NAMES, failedRows, judge, ROWS, statusOf, unknownNames } from './rows.mjs';
+import { textTable } from './table.mjs';
 
-const args = process.argv.slice(2);
-const number = (name, fallback) => {
-  const at = args.indexOf(`--${name}`);
-  return at === -1 ? fallback : Number(args.splice(at, 2)[1]);
+const FLAGS = {
+  rounds: 'number',
+  seconds: 'number',
+  warm: 'number',
+  json: 'switch',
+  'write-docs': 'switch',
+  profile: 'text',
 };
-const rounds = number('rounds', 5);
-const seconds = number('seconds', 2);
-const asJson = args.includes('--json');
-const names = args.filter((arg) => !arg.startsWith('--'));
-const unknown = names.filter((name) => !(name in MEASURES));
-if (unknown.length > 0) {
-  console.error(`no measure ${unknown.join(', ')}; there are ${Object.keys(MEASURES).join(', ')}`);
+
+const { flags, names, problem } = readArguments(process.argv.slice(2), FLAGS);
+const wrong = problem ?? unknownNames(names);
+if (wrong !== null) {
+  console.error(wrong);
   process.exit(2);
 }
+const { rounds = 5, seconds = 1, warm, profile } = flags;
+const clear = process.stderr.isTTY ? '\r\x1b[K' : '';
+const note = (text) => process.stderr.write(`${clear}${text}\n`);
 
-const figures = {};
-for (const name of names.length > 0 ? names : Object.keys(MEASURES)) {
-  const harness = await Harness.start();
-  const tick = (text) => process.stderr.write(`\r\x1b[K${name}: ${text}`);
+/** One measure, with engines of its own. @returns figures by row */
+async function measure(name, run, progress) {
+  const tick = (text) => {
+    if (process.stderr.isTTY) process.stderr.write(`${clear}${progress} ${name}: ${text}`);
+  };
+  const nodeFlags = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`];
+  const harness = await Harness.start({ nodeFlags });
   try {
-    Object.assign(figures, await MEASURES[name](harness, { rounds, seconds, tick }));
+    const figures = await run(harness, { rounds, seconds, warm, tick, note });
+    // Peers of one leg may drop the fields that only two legs need.
+    if (name !== 'peers') await harness.verify();
+    return figures;
+  } catch (error) {
+    return failedRows(name, error.message);
   } finally {
-    harness.close();
+    await harness.close();
   }
 }
-process.stderr.write('\r\x1b[K');
 
-const rows = Object.entries(figures).map(([name, value]) => {
-  const { floor, goal, unit, most } = ROWS[name];
-  const holds = most ? value <= floor : value >= floor;
-  return { name, value: Number(value.toFixed(2)), unit, floor, goal, holds };
-});
-if (asJson) console.log(JSON.stringify({ node: process.version, rounds, rows }, null, 2));
-else {
-  console.log('measure                   value  unit         floor   goal');
-  for (const { name, value, unit, floor, goal, holds } of rows) {
-    const mark = holds ? ' ' : '  below its floor';
-    console.log(
-      `${name.padEnd(24)}${value.toFixed(2).padStart(7)}  ${unit.padEnd(11)}${String(floor).padStart(7)}${String(goal).padStart(7)}${mark}`,
-    );
-  }
+for (const text of prepareMachine()) note(text);
+const { MEASURES } = await import('./measures/index.mjs');
+const wanted = names.length > 0 ? names : DEFAULT_NAMES;
+const rows = [];
+for (const [at, name] of wanted.entries()) {
+  const progress = `[${at + 1}/${wanted.length}]`;
+  if (!process.stderr.isTTY) note(`${progress} ${name}`);
+  const figures = await measure(name, MEASURES[name], progress);
+  rows.push(...Object.entries(figures).map(([row, figure]) => judge(row, figure)));
 }
-process.exit(rows.every(({ holds }) => holds) ? 0 : 1);
+process.stderr.write(clear);
+
+const result = { node: process.version, rounds, seconds, rows };
+console.log(flags.json ? JSON.stringify(result, null, 2) : textTable(rows));
+if (flags['write-docs']) writeRun(result, Object.keys(ROWS));
+process.exitCode = statusOf(rows);

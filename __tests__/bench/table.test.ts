@@ -7,6 +7,7 @@ const ROWS = `[
   judge('stream lag', { value: 0.3, min: 0.2, max: 0.4 }),
   judge('toy proxy', { skipped: 'pip install it' }),
   judge('journal row', { failed: 'no disk' }),
+  judge('10,000 streams served', { value: 1, remark: '9800 streams' }),
 ]`;
 
 /** Both modules in one scope: a table is made of judged rows. */
@@ -25,14 +26,15 @@ test('the printed table has value, spread, unit, floor and goal, and marks what 
     ['stream lag', '0.30', '0.20-0.40', 'ms', '1', '0.4', 'goal'],
     ['toy proxy', '-', '-', 'x its req/s', '5', '10', 'skipped: pip install it'],
     ['journal row', '-', '-', 'us', '4', '2', 'FAILED: no disk'],
+    ['10,000 streams served', '1.00', '-', 'share', '1', '1', 'goal; 9800 streams'],
   ]);
 });
 
-test('the table of the docs leaves out what was skipped', () => {
+test('the table of the docs leaves out what was skipped, and has the remarks below it', () => {
   const table = tabled<string>(`markdownTable({ node: 'v20', rounds: 5, seconds: 1, rows: ROWS })`);
   expect(table).toContain('| json CPU | 1.23 | 1.10-12.3 | x (a) | 1.7 | 1.1 |');
   expect(table).not.toContain('toy proxy');
-  expect(table).toContain('Node v20, 5 rounds of 1 s.');
+  expect(table).toContain('Node v20, 5 rounds of 1 s. 10,000 streams served: 9800 streams.');
 });
 
 test('a block of a page is replaced, and nothing around it', () => {

@@ -20,6 +20,5 @@ export function tellAccounts() {
     }
   });
   // An orderly exit: a profile is written, a journal of the bench is removed.
-  process.on('disconnect', () => process.exit(0));
-  process.on('SIGTERM', () => process.exit(0));
+  for (const end of ['disconnect', 'SIGTERM', 'SIGINT']) process.on(end, () => process.exit(0));
 }

@@ -1,11 +1,12 @@
 // The engines of the bench: one process, a prefill port and a decode port, as cheap as Node can be.
 //   node engine.mjs <prefill port> <decode port>
-// GET /set?n=64&interval=-1 changes the stream: n content events; interval -1 = one write, else ms apart.
+// GET /set?n=64&interval=-1 changes the stream: n content events; interval -1 = one write, else ms apart, the
+// first of them after `first` ms, or after `interval` where that is -1.
 // Every event carries the time of its writing as `ts`, so that the load client can tell the lag.
 import http from 'node:http';
 
 const [prefillPort, decodePort] = process.argv.slice(2).map(Number);
-const options = { n: 8, interval: -1 };
+const options = { n: 8, interval: -1, first: -1 };
 const counts = { prefill: 0, decode: 0, wrong: 0 };
 
 const ID = 'chatcmpl-0123456789abcdef0123456789abcdef';
@@ -117,12 +118,17 @@ function pace(res) {
     res.write(event(`{"content":" tok${sent}"}`, 'null', `"ts":${now},`));
     setTimeout(step, options.interval);
   };
-  setTimeout(step, options.interval);
+  setTimeout(step, options.first < 0 ? options.interval : options.first);
 }
 
-for (const [handler, port] of [
-  [prefill, prefillPort],
-  [decode, decodePort],
-]) {
-  http.createServer({ keepAliveTimeout: 60_000, noDelay: true }, handler).listen(port, '127.0.0.1', 4096);
+/** Resolves with its port. */
+function listen(handler, port) {
+  const server = http.createServer({ keepAliveTimeout: 60_000, noDelay: true }, handler);
+  return new Promise((resolve) => {
+    server.listen(port, '127.0.0.1', 4096, () => resolve(server.address().port));
+  });
 }
+
+const ports = [await listen(prefill, prefillPort), await listen(decode, decodePort)];
+process.send?.({ ports });
+process.on('disconnect', () => process.exit(0));

@@ -1,8 +1,10 @@
 // The library with everything on: validation, keys, a journal file, health probes.
-//   node gateway.mjs <port> <prefill port> <decode port> [--plain] [--fronted] [--parsed] [--decodes N]
+//   node gateway.mjs <port, or 0> <prefill port> <decode port> [--plain] [--fronted] [--parsed] [--engines N] [--patient]
 // --plain   app.listen() instead of createServer(app)
 // --fronted an interceptor on the axios client, so that every call goes through axios's front
 // --parsed  express.json() in front
+// --engines so many pairs of engines, all on the two ports
+// --patient takes requests however late the event loop is, where the load and not the gateway decides how late
 
 import { rmSync } from 'node:fs';
 import http from 'node:http';
@@ -27,11 +29,16 @@ if (has('--fronted')) fleet.client.interceptors.request.use((config) => config);
 
 const path = join(tmpdir(), `narwhal-bench-${process.pid}.jsonl`);
 process.on('exit', () => rmSync(path, { force: true }));
-const router = narwhalRouter({ fleet, apiKeys: ['bench-key'], journal: { path, maxBytes: 2 ** 30 } });
+const router = narwhalRouter({
+  fleet,
+  apiKeys: ['bench-key'],
+  journal: { path, maxBytes: 2 ** 30 },
+  ...(has('--patient') ? { admissionGate: { maxDelayS: 60 } } : {}),
+});
 const app = express().disable('x-powered-by').disable('etag');
 if (has('--parsed')) app.use(express.json({ limit: '64mb' }));
 app.use(router);
 const options = { keepAliveTimeout: 60_000, noDelay: true };
 const server = has('--plain') ? http.createServer(options, app) : createServer(app, options);
-server.listen(port, '127.0.0.1', 4096, () => process.send?.({ ready: true }));
+server.listen(port, '127.0.0.1', 4096, () => process.send?.({ ports: [server.address().port] }));
 tellAccounts();

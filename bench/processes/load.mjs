@@ -1,22 +1,29 @@
 // A closed-loop load client on raw keep-alive sockets; bounded in time. Prints one JSON line.
-//   node load.mjs --port P --clients 16 --seconds 2 [--stream] [--lag] [--kb 0] [--decode]
-// --kb     pads the prompt; --lag reads the engine's `ts`; --decode sends a decode leg straight to an engine
+//   node load.mjs --port P --clients 16 --seconds 2 [--requests N] [--stream] [--lag] [--kb 0] [--decode]
+// --requests ends when so many have been answered, and not by time: for a warm-up
+// --kb       pads the prompt; --lag reads the engine's `ts`; --decode sends a decode leg straight to an engine
+// --header   'name: value', one more header
 import net from 'node:net';
+import { flag, requestBytes } from './request.mjs';
 
-const flag = (name, fallback) => {
-  const at = process.argv.indexOf(`--${name}`);
-  return at === -1 ? fallback : process.argv[at + 1];
-};
 const port = Number(flag('port'));
 const clients = Number(flag('clients', 16));
-const seconds = Math.min(Number(flag('seconds', 2)), 60);
-const kb = Number(flag('kb', 0));
-const wantsLag = process.argv.includes('--lag');
-const LINE = 'The quick brown fox said "hi" to the lazy dogs.\n';
+const wanted = Number(flag('requests', 0));
+/** Ends a warm-up that gets nowhere. */
+const WARM_LIMIT_S = 180;
+const seconds = wanted > 0 ? WARM_LIMIT_S : Math.min(Number(flag('seconds', 2)), 60);
+const has = (name) => process.argv.includes(`--${name}`);
+const wantsLag = has('lag');
 /** Requests of the first quarter second are not counted. */
 const RAMP_MS = 250;
 
-const REQUEST = buildRequest();
+const REQUEST = requestBytes({
+  port,
+  kb: Number(flag('kb', 0)),
+  stream: has('stream'),
+  decode: has('decode'),
+  headers: process.argv.filter((_, at) => process.argv[at - 1] === '--header'),
+});
 const END = Buffer.from('\r\n0\r\n\r\n');
 const latencies = [];
 const lags = [];
@@ -27,27 +34,8 @@ let errors = 0;
 let isOver = false;
 let open = 0;
 let from = performance.now();
-
-function buildRequest() {
-  const prompt = kb === 0 ? 'Hello, who are you?' : LINE.repeat(Math.ceil((kb * 1024) / 49));
-  const body = {
-    model: 'bench/model',
-    messages: [
-      { role: 'system', content: 'You are a helpful assistant.' },
-      { role: 'user', content: prompt },
-    ],
-    max_tokens: 64,
-    temperature: 0.7,
-  };
-  if (process.argv.includes('--stream'))
-    Object.assign(body, { stream: true, stream_options: { include_usage: true } });
-  if (process.argv.includes('--decode')) body.kv_transfer_params = { remote_engine_id: 'x' };
-  const text = Buffer.from(JSON.stringify(body));
-  const head =
-    `POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncontent-type: application/json\r\n` +
-    `authorization: Bearer bench-key\r\ncontent-length: ${text.length}\r\n\r\n`;
-  return Buffer.concat([Buffer.from(head), text]);
-}
+let until = 0;
+let before = 0;
 
 /** One client: the next request goes out when the answer before it is whole. */
 function connect() {
@@ -66,6 +54,7 @@ function connect() {
   const finish = () => {
     done++;
     latencies.push(performance.now() - sentAt);
+    if (done === wanted) over();
     send();
   };
   const readHead = (bytes) => {
@@ -84,6 +73,7 @@ function connect() {
   socket.on('connect', send);
   socket.on('error', () => errors++);
   socket.on('close', () => {
+    if (!isOver) errors++;
     if (--open === 0) report();
   });
   socket.on('data', (bytes) => {
@@ -113,10 +103,15 @@ function quantile(values, share) {
   return values.length === 0 ? null : values[Math.min(values.length - 1, Math.floor(values.length * share))];
 }
 
-let reported = false;
+function over() {
+  if (isOver) return;
+  until = performance.now();
+  counted = done - before;
+  isOver = true;
+  setTimeout(report, 5000);
+}
+
 function report() {
-  if (reported) return;
-  reported = true;
   console.log(
     JSON.stringify({
       perSecond: counted / ((until - from) / 1000),
@@ -132,8 +127,6 @@ function report() {
   process.exit(0);
 }
 
-let until = 0;
-let before = 0;
 for (let i = 0; i < clients; i++) connect();
 setTimeout(() => {
   before = done;
@@ -141,12 +134,4 @@ setTimeout(() => {
   latencies.length = 0;
   lags.length = 0;
 }, RAMP_MS);
-setTimeout(
-  () => {
-    until = performance.now();
-    counted = done - before;
-    isOver = true;
-    setTimeout(report, 5000);
-  },
-  RAMP_MS + seconds * 1000,
-);
+setTimeout(over, RAMP_MS + seconds * 1000);

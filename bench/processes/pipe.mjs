@@ -14,5 +14,5 @@ const server = net.createServer({ noDelay: true }, (client) => {
   engine.on('data', (bytes) => client.write(bytes));
   for (const socket of [client, engine]) socket.on('close', end).on('error', end);
 });
-server.listen(port, '127.0.0.1', 4096, () => process.send?.({ ready: true }));
+server.listen(port, '127.0.0.1', 4096, () => process.send?.({ ports: [server.address().port] }));
 tellAccounts();

@@ -87,5 +87,5 @@ const server = http.createServer({ keepAliveTimeout: 60_000, noDelay: true }, (r
     serve(req.url, raw, res).catch(() => res.destroy());
   });
 });
-server.listen(port, '127.0.0.1', 4096, () => process.send?.({ ready: true }));
+server.listen(port, '127.0.0.1', 4096, () => process.send?.({ ports: [server.address().port] }));
 tellAccounts();
