@@ -75,15 +75,16 @@ function isLeg({ leg, requestId }: StubCall): boolean {
 export async function checkBooks({ router, fleet }: Gateway, untold: number): Promise<void> {
   await until(() => router.state().in_flight === 0 && router.state().handoffs.held === 0);
   await until(() => fleet.engines.every(({ inFlight }) => inFlight === 0));
-  const { engines, seats_taken, queued, handoffs } = router.state();
+  const { engines, seats_taken, queued } = router.state();
   expect({ seats_taken, queued }).toEqual({ seats_taken: 0, queued: 0 });
   for (const { prefills_in_flight, prefill_tokens, decodes_in_flight } of engines) {
     expect([prefills_in_flight, prefill_tokens, decodes_in_flight]).toEqual([0, 0, 0]);
   }
-  const { produced, claimed, reclaimed, leased } = handoffs;
+  // A probe may be between the engine and the router at any moment.
+  await until(() => fleet.ledger.produced - router.state().handoffs.produced === untold);
+  const { produced, claimed, reclaimed, leased } = router.state().handoffs;
   expect(produced).toBe(claimed + reclaimed + leased);
   const { ledger } = fleet;
-  expect(ledger.produced - produced).toBe(untold);
   expect(claimed).toBeLessThanOrEqual(ledger.claimed);
   expect(reclaimed).toBeLessThanOrEqual(ledger.released);
   expect(ledger.open.length + ledger.expired).toBeLessThanOrEqual(leased + untold);

@@ -9,6 +9,7 @@ import { ObjectHeaders } from './answer-headers';
 import type { EnginePools } from './pools';
 import {
   type AnswerHeaders,
+  type CallBody,
   type CallControl,
   type CallSink,
   type EngineCall,
@@ -94,6 +95,11 @@ function sameTransforms(a: unknown, b: unknown): boolean {
   return a.every((transform, i) => transform === b[i]);
 }
 
+/** Interceptors and transforms of a host expect one piece. */
+function oneBuffer(body: CallBody): Buffer {
+  return Buffer.isBuffer(body) ? body : Buffer.concat(body as readonly Buffer[]);
+}
+
 /**
  * One call on its way through axios: interceptors, then the pools, then interceptors again. The answer
  * is held back (the socket is paused) until axios has let its head through.
@@ -123,7 +129,7 @@ class Ticket implements CallSink, CallControl {
       url: path,
       method,
       headers: { ...headers },
-      data: body ?? undefined,
+      data: body === null ? undefined : oneBuffer(body),
       proxy: false as const,
       maxRedirects: 0,
       validateStatus: null,

@@ -163,12 +163,15 @@ class PooledCall implements CallControl, PooledPassenger {
   }
 
   ended(): void {
+    // It may carry another call by now, which is not to be held up for this one.
+    this.connection = null;
     if (this.#over) return;
     this.#over = true;
     this.#sink.end();
   }
 
   broken(error: Error): void {
+    this.connection = null;
     if (this.#over) return;
     if (this.#pool !== null && this.#isStale(error)) {
       this.#replayed = true;

@@ -1,7 +1,7 @@
 /** What an error of a connection means. */
 import type { TransportFailure } from './transport';
 import { ClosedError, ConnectTimeoutError } from './wire/connection';
-import { ResponseError } from './wire/response-parser';
+import { ResponseError } from './wire/response-error';
 
 /** The pools were closed while a call ran, or before it began. */
 export class PoolsClosedError extends Error {
@@ -31,8 +31,12 @@ const NEVER_CONNECTED = new Set([
   'EADDRNOTAVAIL',
   'EHOSTDOWN',
   'ERR_SSL_WRONG_VERSION_NUMBER',
+  'ERR_SSL_PACKET_LENGTH_TOO_LONG',
   'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'CERT_NOT_YET_VALID',
   'CERT_HAS_EXPIRED',
   'ERR_TLS_CERT_ALTNAME_INVALID',
 ]);
@@ -44,6 +48,9 @@ export function describe(error: Error): [TransportFailure, string] {
   if (error instanceof ResponseError) return ['answer', error.message];
   const code = codeOf(error) || codeOf((error as { errors?: Error[] }).errors?.[0] ?? error);
   const text = code === '' ? error.message : `${code}: ${error.message || 'connect failed'}`;
+  // The same codes come from a connection whose peer is lost in the middle of an answer.
+  const { syscall } = error as NodeJS.ErrnoException;
+  if (syscall === 'read' || syscall === 'write') return ['connection', text];
   if (code === 'ETIMEDOUT') return ['connect_timeout', text];
   return [NEVER_CONNECTED.has(code) ? 'unreachable' : 'connection', text];
 }

@@ -9,7 +9,16 @@ export interface EngineCall {
   readonly path: string;
   /** The whole header list, lower case: an allow-list, built by the caller. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Buffer | null;
+  readonly body: CallBody | null;
+}
+
+/** A body: in one piece, or in parts that follow each other. None of them may be changed afterwards. */
+export type CallBody = Buffer | readonly Buffer[];
+
+/** How many bytes a body has. */
+export function bodyLength(body: CallBody): number {
+  if (Buffer.isBuffer(body)) return body.length;
+  return (body as readonly Buffer[]).reduce((sum, part) => sum + part.length, 0);
 }
 
 /** Header fields of an answer, decoded when they are asked for: an answer is asked for one of them at most. */

@@ -11,7 +11,7 @@ import type { JournalRow } from './row';
 export function rowText(row: JournalRow): string {
   return (
     `{"run":${text(row.run)},"rid":${text(row.rid)},"client_rid":${text(row.client_rid)}` +
-    `,"tenant":${text(row.tenant)},"route":${text(row.route)},"stream":${row.stream}` +
+    `,"tenant":${text(row.tenant)},"route":${text(row.route)},"stream":${row.stream ?? null}` +
     `,"at":${text(row.at)},"arrived":${number(row.arrived)}` +
     `,"input_len":${number(row.input_len)},"output_len":${number(row.output_len)}` +
     `,"wanted_len":${number(row.wanted_len)},"ttft_s":${number(row.ttft_s)}` +
@@ -19,10 +19,10 @@ export function rowText(row: JournalRow): string {
     `,"queue_wait_s":${number(row.queue_wait_s)},"price_s":${number(row.price_s)}` +
     `,"shadow":${text(row.shadow)},"duration_s":${number(row.duration_s)}` +
     `,"prefill_iid":${text(row.prefill_iid)},"decode_iid":${text(row.decode_iid)}` +
-    `,"crossed":${row.crossed},"terminal":${text(row.terminal)},"reason":${text(row.reason)}` +
+    `,"crossed":${row.crossed ?? null},"terminal":${text(row.terminal)},"reason":${text(row.reason)}` +
     `,"cancelled_phase":${text(row.cancelled_phase)},"status":${number(row.status)}` +
     `,"attempts":${number(row.attempts)},"decode_attempts":${number(row.decode_attempts)}` +
-    `,"attempt_failures":${row.attempt_failures.length === 0 ? '[]' : JSON.stringify(row.attempt_failures)}` +
+    `,"attempt_failures":${failures(row.attempt_failures)}` +
     `,"kv":${text(row.kv)},"parts":${number(row.parts)}` +
     `,"finish_reason":${text(row.finish_reason)},"error":${text(row.error)}}`
   );
@@ -31,8 +31,13 @@ export function rowText(row: JournalRow): string {
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-function text(value: string | null): string {
-  if (value === null) return 'null';
+function failures(list: JournalRow['attempt_failures'] | undefined): string {
+  return list === undefined || list.length === 0 ? '[]' : JSON.stringify(list);
+}
+
+/** A host that writes rows of its own may leave fields out: they are null, never missing. */
+function text(value: string | null | undefined): string {
+  if (value === null || value === undefined) return 'null';
   for (let i = 0; i < value.length; i++) {
     const code = value.charCodeAt(i);
     if (code < 0x20 || code > 0x7e || code === QUOTE || code === BACKSLASH) return JSON.stringify(value);
@@ -41,6 +46,6 @@ function text(value: string | null): string {
 }
 
 /** JSON has no infinity and no NaN: `JSON.stringify` writes null for them. */
-function number(value: number | null): string {
-  return value !== null && Number.isFinite(value) ? String(value) : 'null';
+function number(value: number | null | undefined): string {
+  return typeof value === 'number' && Number.isFinite(value) ? String(value) : 'null';
 }

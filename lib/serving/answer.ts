@@ -2,6 +2,7 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { NarwhalError } from '../errors';
 import { frameCode } from '../outcomes';
+import { BodyWriter } from './body-writer';
 
 const STREAM_HEADERS: OutgoingHttpHeaders = Object.freeze({
   'content-type': 'text/event-stream; charset=utf-8',
@@ -15,10 +16,11 @@ const DONE = Buffer.from('data: [DONE]\n\n');
 /** Writes one answer. Headers that the host set before stay. */
 export class Answer {
   readonly #res: ServerResponse;
-  #waiting: (() => void)[] = [];
+  readonly #writer: BodyWriter;
 
   constructor(res: ServerResponse) {
     this.#res = res;
+    this.#writer = new BodyWriter(res);
   }
 
   /** The client has seen output: nothing may be retried any more. */
@@ -45,11 +47,6 @@ export class Answer {
     if (res.headersSent || res.destroyed) return;
     for (const [name, value] of Object.entries(STREAM_HEADERS)) res.setHeader(name, value!);
     res.statusCode = 200;
-    res.on('drain', () => {
-      const waiting = this.#waiting;
-      this.#waiting = [];
-      for (const drained of waiting) drained();
-    });
   }
 
   /**
@@ -63,9 +60,7 @@ export class Answer {
     this.hasOutput = true;
     this.startStream();
     if (res.destroyed || res.writableEnded) return true;
-    const flowing = res.write(bytes);
-    if (!flowing) this.#waiting.push(drained);
-    return flowing;
+    return this.#writer.write(bytes, drained);
   }
 
   /** A comment with the blank line that ends it; keeps idle connections open and is no output. */

@@ -8,6 +8,7 @@ import type { Engine } from '../engines/engine';
 import { EngineFault } from '../engines/fault';
 import type { Fleet, Seat } from '../engines/fleet';
 import type { Handoff } from '../engines/ledger';
+import type { CallBody } from '../engines/transport';
 import { NarwhalError } from '../errors';
 import type { Route } from '../request/schema';
 import type { EventShapes } from './assembling/merge';
@@ -192,7 +193,7 @@ class Attempt {
   #order(
     leg: 'prefill' | 'decode',
     engine: Engine,
-    body: Buffer,
+    body: CallBody,
     taken: (() => void) | null = null,
   ): LegOrder {
     const { rid, path, presence, deadline, part, record, tokens } = this.#job;

@@ -3,7 +3,7 @@ import type { FleetConfig } from '../config/fleet-config';
 import type { Engine } from '../engines/engine';
 import { EngineFault, type FaultDetails } from '../engines/fault';
 import type { Fleet } from '../engines/fleet';
-import type { AnswerHeaders, CallControl, CallSink, TransportError } from '../engines/transport';
+import type { AnswerHeaders, CallBody, CallControl, CallSink, TransportError } from '../engines/transport';
 import { type ClientGoneError, NarwhalError } from '../errors';
 import type { Leg as LegName, OutcomeName } from '../outcomes';
 import { LegTimer, type Limit } from './deadlines';
@@ -19,7 +19,7 @@ export interface LegOrder {
   /** Route path, e.g. `/v1/completions`. */
   readonly path: string;
   readonly backendId: string;
-  readonly body: Buffer;
+  readonly body: CallBody;
   /** Estimated tokens of the prompt. */
   readonly tokens: number;
   /** `traceparent` and `tracestate`: of the leg's own span, else of the client's request, where it had them. */

@@ -1,8 +1,9 @@
 /** Pure: the client's text and a dialect's field table make the texts of the two legs. */
 import type { Connector } from '../engines/connectors/connector';
 import type { Dialect, FieldAction } from '../engines/dialects/dialect';
+import type { CallBody } from '../engines/transport';
 import { objectMembers } from '../json/members';
-import { type Edit, splice } from '../json/splice';
+import { type Edit, splice, spliceParts } from '../json/splice';
 import type { ParsedBody } from '../request/parse-body';
 
 type Edits = Map<string, Edit>;
@@ -44,13 +45,13 @@ export class LegWriter {
    *
    * @param prompt raw JSON text that stands in for `prompt`: one part of a list.
    */
-  prefill({ bytes, members, value }: ParsedBody, prompt?: Buffer): Buffer {
+  prefill({ bytes, members, value }: ParsedBody, prompt?: Buffer): CallBody {
     let edits = this.#prefill;
     for (const field of this.#loosened) {
       if (isForced(value[field])) edits = new Map([...edits, [field, '"auto"']]);
     }
     if (prompt !== undefined) edits = new Map([...edits, ['prompt', prompt]]);
-    return splice(bytes, members, edits);
+    return written(bytes, members, edits);
   }
 
   /**
@@ -58,7 +59,7 @@ export class LegWriter {
    *
    * @param handoff its raw JSON text; null for a single leg.
    */
-  decode({ bytes, members, value }: ParsedBody, handoff: Buffer | null, prompt?: Buffer): Buffer {
+  decode({ bytes, members, value }: ParsedBody, handoff: Buffer | null, prompt?: Buffer): CallBody {
     // One map for all requests: it is filled and read within this call. A copy of it for each costs 2 us.
     const edits = prompt === undefined ? this.#decode : new Map(this.#decode);
     for (const field of this.#askUsage) {
@@ -66,12 +67,12 @@ export class LegWriter {
     }
     for (const field of this.#handoffFields) edits.set(field, handoff);
     if (prompt !== undefined) edits.set('prompt', prompt);
-    return splice(bytes, members, edits);
+    return written(bytes, members, edits);
   }
 
   /** The body of a leg that is the whole request: the client's, answered as JSON as the client asked. */
-  whole({ bytes, members }: ParsedBody): Buffer {
-    return splice(bytes, members, this.#whole);
+  whole({ bytes, members }: ParsedBody): CallBody {
+    return written(bytes, members, this.#whole);
   }
 
   /** The body of a reclaim leg: one token with the handoff, so that a decode engine takes it and lets go. */
@@ -82,6 +83,13 @@ export class LegWriter {
     if (prompt !== undefined) edits.set('prompt', prompt);
     return splice(bytes, members, edits);
   }
+}
+
+/** Bodies up to this size go in one piece: in one write, with their head. */
+const ONE_PIECE = 16 * 1024;
+
+function written(bytes: Buffer, members: ParsedBody['members'], edits: Edits): CallBody {
+  return bytes.length > ONE_PIECE ? spliceParts(bytes, members, edits) : splice(bytes, members, edits);
 }
 
 function editsOf(

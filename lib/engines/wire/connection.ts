@@ -1,8 +1,10 @@
 /** One connection to an engine: carries one call after another. */
 import net, { type LookupFunction, type NetConnectOpts, type Socket } from 'node:net';
 import tls from 'node:tls';
+import type { CallBody } from '../transport';
 import type { RawHeaders } from './raw-headers';
-import { ResponseError, ResponseParser, type ResponseSink } from './response-parser';
+import { ResponseError } from './response-error';
+import { ResponseParser, type ResponseSink } from './response-parser';
 
 /** Where a connection leads. */
 export interface Address {
@@ -18,7 +20,7 @@ export interface WireRequest {
   /** Request line and header fields, without the `host` field and without the empty line. */
   readonly line: string;
   readonly fields: string;
-  readonly body: Buffer | null;
+  readonly body: CallBody | null;
 }
 
 /** What a call hears of its connection. After `ended` or `broken` nothing follows. */
@@ -189,6 +191,9 @@ export class Connection implements ResponseSink {
 
   #opened(): void {
     this.#stopWaiting();
+    // `tls.connect` takes these two as options, and forgets them.
+    if (this.#socket instanceof tls.TLSSocket)
+      this.#socket.setNoDelay(true).setKeepAlive(true, PROBE_AFTER_MS);
     if (this.#passenger === null) this.destroy();
     else this.#send(this.#passenger);
   }
@@ -201,16 +206,16 @@ export class Connection implements ResponseSink {
     if (this.#passenger !== passenger) return;
     if (body === null) {
       this.#socket.write(head, 'latin1');
-    } else if (body.length > ONE_WRITE_BYTES) {
-      this.#socket.cork();
-      this.#socket.write(head, 'latin1');
-      this.#socket.write(body);
-      this.#socket.uncork();
-    } else {
+    } else if (Buffer.isBuffer(body) && body.length <= ONE_WRITE_BYTES) {
       const whole = Buffer.allocUnsafe(head.length + body.length);
       whole.write(head, 'latin1');
       body.copy(whole, head.length);
       this.#socket.write(whole);
+    } else {
+      this.#socket.cork();
+      this.#socket.write(head, 'latin1');
+      for (const part of Buffer.isBuffer(body) ? [body] : body) this.#socket.write(part);
+      this.#socket.uncork();
     }
   }
 
@@ -248,7 +253,7 @@ export class Connection implements ResponseSink {
 
   /** `Keep-Alive: timeout=5`: it is given up a second before that, so that the two ends do not cross. */
   #takeHint(hint: string): void {
-    const seconds = /\btimeout=(\d{1,9})\b/.exec(hint)?.[1];
+    const seconds = /\btimeout=(\d{1,9})\b/i.exec(hint)?.[1];
     if (seconds !== undefined) this.idleLimitMs = Number(seconds) * 1000 - HINT_MARGIN_MS;
   }
 
@@ -262,8 +267,9 @@ export class Connection implements ResponseSink {
     this.#stopWaiting();
     const passenger = this.#passenger;
     this.#passenger = null;
-    this.#owner.gone(this);
+    // First the call: one that is sent again takes this connection's place, and a pool is closed when all have ended.
     passenger?.broken(this.#error ?? new ClosedError('the engine closed the connection'));
+    this.#owner.gone(this);
   }
 
   #stopWaiting(): void {

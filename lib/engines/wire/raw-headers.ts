@@ -1,8 +1,14 @@
 /** The header fields of an answer, as they stand in its head. */
 import type { AnswerHeaders } from '../transport';
 
-/** A field's name, a colon, its value. RFC 9112, section 5: no blank before the colon, no folded lines. */
-const LINE = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\r\n\0]*)$/;
+/**
+ * A field's name, a colon, its value. RFC 9112, section 5: no blank before the colon, no folded lines.
+ * The value begins with its first character that is not blank: were blanks its own too, a line that is no field
+ * would be tried in as many ways as it has blanks.
+ */
+const LINE = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*((?:[^\r\n\0 \t][^\r\n\0]*)?)$/;
+const SPACE = 0x20;
+const TAB = 0x09;
 
 /** Names and values in their order. */
 export class RawHeaders implements AnswerHeaders {
@@ -23,7 +29,7 @@ export class RawHeaders implements AnswerHeaders {
       const line = LINE.exec(text.slice(at, end));
       if (line === null) return null;
       headers.#names.push(line[1]!.toLowerCase());
-      headers.#values.push(line[2]!.trimEnd());
+      headers.#values.push(withoutBlanksBehind(line[2]!));
       at = end + 2;
     }
     return headers;
@@ -35,19 +41,39 @@ export class RawHeaders implements AnswerHeaders {
   }
 
   /**
-   * A field that may be stated more than once only with the same value.
+   * A field that may be stated only once.
    *
-   * @returns null where it is not there; text that no reader takes where two values differ.
+   * @returns null where it is not there; text that no reader takes where it is there twice.
    */
   only(name: string): string | null {
-    const first = this.get(name);
-    const isOne = this.#names.every((other, i) => other !== name || this.#values[i] === first);
-    return isOne ? first : 'several';
+    const at = this.#names.indexOf(name);
+    if (at === -1) return null;
+    return this.#names.indexOf(name, at + 1) === -1 ? this.#values[at]! : 'several';
+  }
+
+  /** @param word lower case. @returns whether one of the fields of this name holds the word. */
+  says(name: string, word: string): boolean {
+    for (let at = this.#names.indexOf(name); at !== -1; at = this.#names.indexOf(name, at + 1)) {
+      if (this.#values[at]!.toLowerCase().includes(word)) return true;
+    }
+    return false;
   }
 
   all(): Record<string, string> {
-    const fields: Record<string, string> = {};
+    // Without a prototype: `constructor` is a field like any other.
+    const fields = Object.create(null) as Record<string, string>;
     for (let i = 0; i < this.#names.length; i++) fields[this.#names[i]!] ??= this.#values[i]!;
     return fields;
   }
+}
+
+/** Not `trimEnd`: that takes bytes above 127 as well, which may be the end of a character in UTF-8. */
+function withoutBlanksBehind(value: string): string {
+  let end = value.length;
+  while (end > 0 && isBlank(value.charCodeAt(end - 1))) end -= 1;
+  return end === value.length ? value : value.slice(0, end);
+}
+
+function isBlank(code: number): boolean {
+  return code === SPACE || code === TAB;
 }

@@ -4,7 +4,9 @@
  * Strict where leniency would let one answer be taken for another: framing that is stated twice, or in a way
  * that is not known here, is an error. Source: RFC 9112, sections 2.2, 4, 5, 6 and 7.
  */
+import { answerLength, CHUNKED, staysOpen, UNTIL_CLOSE } from './framing';
 import { RawHeaders } from './raw-headers';
+import { ResponseError } from './response-error';
 
 /** What is heard of an answer, in this order. */
 export interface ResponseSink {
@@ -15,29 +17,29 @@ export interface ResponseSink {
   complete(reusable: boolean): void;
 }
 
-/** The bytes are no answer that can be trusted. The message never repeats them. */
-export class ResponseError extends Error {
-  override readonly name = 'ResponseError';
-}
-
 type Place =
   | 'idle'
   | 'head'
   | 'fixed'
   | 'until_close'
   | 'size'
+  | 'size_blank'
   | 'size_extension'
   | 'size_lf'
   | 'chunk'
   | 'chunk_cr'
   | 'chunk_lf'
-  | 'trailer';
+  | 'trailer'
+  | 'trailer_lf';
 
 const CR = 0x0d;
 const LF = 0x0a;
+const SPACE = 0x20;
+const TAB = 0x09;
 const SEMICOLON = 0x3b;
 const HEAD_END = Buffer.from('\r\n\r\n');
-/** Longest head, and longest lines of chunk extensions and trailers together. */
+const HEAD_START = 'HTTP/1.';
+/** Longest head, longest extensions of one chunk, and longest trailers. */
 const MAX_HEAD_BYTES = 64 * 1024;
 /** Hex digits of a chunk's size: more than any answer could have. */
 const MAX_SIZE_DIGITS = 8;
@@ -52,7 +54,7 @@ export class ResponseParser {
   /** Bytes of the body, or of the chunk, that are still to come. */
   #left = 0;
   #digits = 0;
-  /** Bytes of extensions and trailers so far, and of the present line. */
+  /** Bytes of the present chunk's extensions, or of trailers, and of the present line of them. */
   #extra = 0;
   #line = 0;
   #reusable = false;
@@ -100,8 +102,10 @@ export class ResponseParser {
     const whole = this.#held.length === 0 ? bytes : Buffer.concat([this.#held, bytes.subarray(from)]);
     const start = this.#held.length === 0 ? from : 0;
     const end = whole.indexOf(HEAD_END, start);
-    if (end === -1 || end - start > MAX_HEAD_BYTES) {
-      if (whole.length - start > MAX_HEAD_BYTES) throw new ResponseError('a head of more than 64 KiB');
+    const length = (end === -1 ? whole.length - HEAD_END.length + 1 : end) - start;
+    if (length > MAX_HEAD_BYTES) throw new ResponseError('a head of more than 64 KiB');
+    if (end === -1) {
+      checkBegin(whole, start);
       this.#held = whole === bytes ? Buffer.from(bytes.subarray(start)) : whole;
       return bytes.length;
     }
@@ -112,7 +116,7 @@ export class ResponseParser {
   }
 
   #takeHead(text: string): void {
-    const line = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [^\r\n]*)?(?:\r\n|$)/.exec(text);
+    const line = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [^\r\n\0]*)?(?:\r\n|$)/.exec(text);
     if (line === null) throw new ResponseError('no HTTP/1.1 status line');
     const headers = RawHeaders.parse(text, line[0].length);
     if (headers === null) throw new ResponseError('a header line that is none');
@@ -120,33 +124,16 @@ export class ResponseParser {
     if (status === 101) throw new ResponseError('a switch of protocols that nobody asked for');
     // An interim answer: the real one follows.
     if (status < 200) return;
-    this.#frame(status, headers);
-    this.#reusable &&= staysOpen(line[1] === '1', headers);
-    this.#sink.head(status, headers);
-    if (this.#place === 'fixed' && this.#left === 0) this.#complete();
-  }
-
-  /** How the end of the body is told. */
-  #frame(status: number, headers: RawHeaders): void {
-    const coding = headers.only('transfer-encoding');
-    const length = headers.only('content-length');
-    this.#reusable = true;
-    if (status === 204 || status === 304) {
-      this.#place = 'fixed';
-      this.#left = 0;
-    } else if (coding !== null) {
-      if (length !== null) throw new ResponseError('a body with two lengths');
-      if (coding.toLowerCase() !== 'chunked') throw new ResponseError('an unknown transfer encoding');
+    const length = answerLength(status, headers);
+    this.#reusable = length !== UNTIL_CLOSE && staysOpen(status, line[1] === '1', headers);
+    if (length === CHUNKED) {
       this.#beginSize();
-    } else if (length !== null) {
-      if (!/^\d{1,15}$/.test(length)) throw new ResponseError('a content length that is none');
-      this.#place = 'fixed';
-      this.#left = Number(length);
     } else {
-      this.#place = 'until_close';
-      this.#left = Number.POSITIVE_INFINITY;
-      this.#reusable = false;
+      this.#place = length === UNTIL_CLOSE ? 'until_close' : 'fixed';
+      this.#left = length;
     }
+    this.#sink.head(status, headers);
+    if (length === 0) this.#complete();
   }
 
   #readBody(bytes: Buffer, at: number): number {
@@ -164,12 +151,10 @@ export class ResponseParser {
       }
       case 'size':
         return this.#readSize(bytes, at);
-      case 'size_extension':
-        return this.#skipExtension(bytes, at);
       case 'size_lf':
         this.#want(bytes[at], LF);
-        this.#place = this.#left === 0 ? 'trailer' : 'chunk';
-        this.#line = 0;
+        if (this.#left === 0) this.#beginTrailer();
+        else this.#place = 'chunk';
         return at + 1;
       case 'chunk_cr':
         this.#want(bytes[at], CR);
@@ -180,7 +165,26 @@ export class ResponseParser {
         this.#beginSize();
         return at + 1;
       default:
-        return this.#readTrailer(bytes, at);
+        return this.#readExtra(bytes, at);
+    }
+  }
+
+  /** What stands between chunks now and then, and behind them. Apart, so that the rest stays small and is inlined. */
+  #readExtra(bytes: Buffer, at: number): number {
+    switch (this.#place) {
+      case 'size_blank':
+        this.#endSize(bytes[at]!);
+        return at + 1;
+      case 'size_extension':
+        return this.#skipLine(bytes, at, 'size_lf');
+      case 'trailer_lf':
+        this.#want(bytes[at], LF);
+        if (this.#line === 0) this.#complete();
+        else this.#place = 'trailer';
+        this.#line = 0;
+        return at + 1;
+      default:
+        return this.#skipLine(bytes, at, 'trailer_lf');
     }
   }
 
@@ -197,8 +201,7 @@ export class ResponseParser {
       if (digit === -1) {
         if (this.#digits === 0) throw new ResponseError('a chunk without a size');
         if (byte === CR) this.#place = 'size_lf';
-        else if (byte === SEMICOLON || byte === 0x20 || byte === 0x09) this.#place = 'size_extension';
-        else throw new ResponseError('a chunk size that is none');
+        else this.#endSize(byte);
         return at + 1;
       }
       this.#digits += 1;
@@ -208,45 +211,41 @@ export class ResponseParser {
     return bytes.length;
   }
 
-  #skipExtension(bytes: Buffer, from: number): number {
+  /** Behind a size comes the end of its line, as a rule; else blanks or extensions. */
+  #endSize(byte: number): void {
+    this.#extra = 0;
+    if (byte === CR) this.#place = 'size_lf';
+    else if (byte === SEMICOLON) this.#place = 'size_extension';
+    else if (byte === SPACE || byte === TAB) this.#place = 'size_blank';
+    else throw new ResponseError('a chunk size that is none');
+  }
+
+  #beginTrailer(): void {
+    this.#place = 'trailer';
+    this.#extra = 0;
+    this.#line = 0;
+  }
+
+  /** Extensions and trailers are read over: nothing in them is for us. */
+  #skipLine(bytes: Buffer, from: number, behind: Place): number {
     for (let at = from; at < bytes.length; at++) {
       const byte = bytes[at]!;
       if (byte === CR) {
-        this.#place = 'size_lf';
+        this.#place = behind;
         return at + 1;
       }
-      if (byte === LF) throw new ResponseError('a bare line feed in a chunk size');
-      this.#countExtra();
+      if (byte === LF) throw new ResponseError('a bare line feed in a chunked body');
+      this.#line += 1;
+      this.#extra += 1;
+      if (this.#extra > MAX_HEAD_BYTES)
+        throw new ResponseError('chunk extensions or trailers of more than 64 KiB');
     }
     return bytes.length;
-  }
-
-  /** Trailers are read over: nothing in them is for us. */
-  #readTrailer(bytes: Buffer, from: number): number {
-    for (let at = from; at < bytes.length; at++) {
-      const byte = bytes[at]!;
-      this.#countExtra();
-      if (byte === LF) {
-        if (this.#line === 0) {
-          this.#complete();
-          return at + 1;
-        }
-        this.#line = 0;
-      } else if (byte !== CR) {
-        this.#line += 1;
-      }
-    }
-    return bytes.length;
-  }
-
-  #countExtra(): void {
-    this.#extra += 1;
-    if (this.#extra > MAX_HEAD_BYTES)
-      throw new ResponseError('chunk extensions or trailers of more than 64 KiB');
   }
 
   #want(byte: number | undefined, wanted: number): void {
-    if (byte !== wanted) throw new ResponseError('a chunk that does not end where it says');
+    if (byte !== wanted)
+      throw new ResponseError('a chunk, or a line of it, that does not end in CRLF where it should');
   }
 
   /** Copies body bytes; all of one `push` go on as one piece. */
@@ -274,10 +273,13 @@ export class ResponseParser {
   }
 }
 
-/** RFC 9112, section 9.3. */
-function staysOpen(isNewer: boolean, headers: RawHeaders): boolean {
-  const wish = headers.get('connection')?.toLowerCase() ?? '';
-  return isNewer ? !wish.includes('close') : wish.includes('keep-alive');
+/** Looks at the begin of a head: a server that speaks something else may never send an end of it. */
+function checkBegin(bytes: Buffer, from: number): void {
+  if (!HEAD_START.startsWith(bytes.toString('latin1', from, from + HEAD_START.length)))
+    throw new ResponseError('no HTTP/1.1 status line');
+  for (let at = bytes.indexOf(LF, from); at !== -1; at = bytes.indexOf(LF, at + 1)) {
+    if (bytes[at - 1] !== CR) throw new ResponseError('a bare line feed in a head');
+  }
 }
 
 function hexDigit(byte: number): number {

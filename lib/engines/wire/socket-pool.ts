@@ -32,6 +32,8 @@ export class SocketPool implements ConnectionOwner {
   #free: Connection[] = [];
   readonly #waiting = new Set<PooledPassenger>();
   #whenEmpty: (() => void) | null = null;
+  /** Why there is no new connection any more. */
+  #closedBy: Error | null = null;
 
   constructor(address: Address, limits: SocketPoolLimits) {
     this.#address = address;
@@ -40,19 +42,15 @@ export class SocketPool implements ConnectionOwner {
 
   /** Sends a call on a free connection, on a new one, or when one comes free. */
   send(passenger: PooledPassenger): void {
-    const free = this.#takeFree(performance.now());
-    if (free !== null) {
-      passenger.connection = free;
-      free.carry(passenger);
-    } else if (this.#limits.connections === null || this.#open.size < this.#limits.connections) {
-      this.sendOnNew(passenger);
-    } else {
-      this.#waiting.add(passenger);
-    }
+    if (!this.#board(passenger)) this.#waiting.add(passenger);
   }
 
   /** Sends a call on a connection of its own making, whatever is free. */
   sendOnNew(passenger: PooledPassenger): void {
+    if (this.#closedBy !== null) {
+      passenger.broken(this.#closedBy);
+      return;
+    }
     const connection = new Connection(this, this.#address, this.#limits, passenger);
     this.#open.add(connection);
     passenger.connection = connection;
@@ -90,6 +88,7 @@ export class SocketPool implements ConnectionOwner {
 
   /** Closes everything; running and waiting calls fail with the error. @returns settles when all are closed. */
   destroy(error: Error): Promise<void> {
+    this.#closedBy = error;
     const waiting = [...this.#waiting];
     this.#waiting.clear();
     this.#free = [];
@@ -99,6 +98,20 @@ export class SocketPool implements ConnectionOwner {
     return new Promise((resolve) => {
       this.#whenEmpty = resolve;
     });
+  }
+
+  /** @returns false where every connection is taken and no other may be opened. */
+  #board(passenger: PooledPassenger): boolean {
+    const free = this.#takeFree(performance.now());
+    if (free !== null) {
+      passenger.connection = free;
+      free.carry(passenger);
+      return true;
+    }
+    const { connections } = this.#limits;
+    if (connections !== null && this.#open.size >= connections) return false;
+    this.sendOnNew(passenger);
+    return true;
   }
 
   #takeFree(now: number): Connection | null {
@@ -118,8 +131,8 @@ export class SocketPool implements ConnectionOwner {
   #callNext(): void {
     if (this.#waiting.size === 0) return;
     for (const next of this.#waiting) {
-      this.#waiting.delete(next);
-      this.send(next);
+      // One that cannot go yet keeps its place.
+      if (this.#board(next)) this.#waiting.delete(next);
       return;
     }
   }
