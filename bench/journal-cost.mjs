@@ -9,9 +9,10 @@ const ROWS = 100_000;
 /** Rows of one turn of the event loop: a busy gateway writes this many between two flushes. */
 const BURST = 50;
 
+/** A row as the router writes it: every field. */
 const row = {
-  run: 'V1StGXR8_Z5jdHi6B-myT',
-  rid: 'IRFa-VaY2b_3xkq0cDm9a',
+  run: 'V1StGXR8Z5jdHi6BmyTx1',
+  rid: 'IRFaVaY2b3xkq0cDm9aK4',
   client_rid: null,
   tenant: 'team-a',
   route: '/v1/chat/completions',
@@ -20,8 +21,28 @@ const row = {
   arrived: 12345.678901,
   input_len: 421,
   output_len: 64,
+  wanted_len: 64,
+  ttft_s: 0.081234,
+  first_byte_s: 0.093456,
+  tpot_s: 0.010123,
+  queue_wait_s: 0,
+  price_s: null,
+  shadow: null,
+  duration_s: 0.741852,
+  prefill_iid: 'p0',
+  decode_iid: 'd1',
+  crossed: true,
   terminal: 'completed',
   reason: null,
+  cancelled_phase: null,
+  status: 200,
+  attempts: 1,
+  decode_attempts: 1,
+  attempt_failures: [],
+  kv: 'claimed',
+  parts: null,
+  finish_reason: 'stop',
+  error: null,
 };
 
 async function cpuOf(work) {

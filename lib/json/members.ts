@@ -22,6 +22,7 @@ export interface Span {
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
+const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
@@ -54,6 +55,23 @@ export function objectMembers(bytes: Buffer, start = 0): Member[] {
     at = nextItem(bytes, valueEnd);
   }
   return members;
+}
+
+/**
+ * Where the value of a key stands that occurs in the text only once, as a key or in whatever way.
+ *
+ * @param bytes text that `JSON.parse` has accepted, and whose value has this key somewhere.
+ * @returns null where the text holds `"name"` more than once, as a value, or spelled with escapes.
+ */
+export function onlyValueOf(bytes: Buffer, name: string): Span | null {
+  const key = `"${name}"`;
+  const at = bytes.indexOf(key, 0, 'latin1');
+  // Inside of a string its quotes would be escaped: these bytes are a key or a whole value.
+  if (at === -1 || bytes.indexOf(key, at + 1, 'latin1') !== -1) return null;
+  const colon = skipSpace(bytes, at + key.length);
+  if (bytes[colon] !== COLON) return null;
+  const start = skipSpace(bytes, colon + 1);
+  return { start, end: endOfValue(bytes, start) };
 }
 
 /**

@@ -185,10 +185,11 @@ export class Assembler {
 
   private mergeObject(lead: string, text: string): void {
     const shape = this.shapes.find(text);
-    const facts = shape === undefined ? this.factsOf(text) : shape.facts;
+    const known = shape?.facts ?? this.shapes.factsOf(text);
+    const facts = known ?? this.factsOf(text);
     const event = new Merge(lead, text, shape ?? null);
     this.mergeMembers(event);
-    if (shape === undefined) this.shapes.keep(event, facts);
+    if (known === undefined) this.shapes.keep(event, facts);
     if (facts.usage !== null) this.counts = facts.usage;
     if (facts.output) this.sawOutput = true;
     if (this.useTemplate) this.template = Template.from(event);

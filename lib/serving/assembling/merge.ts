@@ -1,5 +1,5 @@
 /** One event while it is merged, and what is known of events that every answer has. */
-import { elementsOf, type Member, membersOf, type Span } from '../../json/raw-json';
+import { elementsOf, isStringBody, type Member, membersOf, type Span } from '../../json/raw-json';
 import type { ChunkFacts } from '../chunk';
 import type { RawText } from './raw-text';
 
@@ -68,22 +68,49 @@ export class Shape {
 /** Texts that are kept, and the longest of them. */
 const MOST = 64;
 const LONGEST = 512;
+/** Frames that are kept: an engine has one for its content, another for its reasoning. */
+const MOST_FRAMES = 4;
+
+/** An event that is the same but for one string that is not empty. */
+interface Frame {
+  readonly open: string;
+  readonly close: string;
+  readonly facts: ChunkFacts;
+}
 
 /**
  * Events that say the same in every answer, but for the id before their choices: the role, the finish reason.
  * They are parsed once and not for each request (7 us of a small one; `npm run bench -- json`).
  *
- * Text of an answer is never kept: only what appended nothing and states no usage.
+ * Text of an answer is never kept: only what appended nothing and states no usage, and of an event with one
+ * string what stands around it.
  */
 export class EventShapes {
   readonly #known = new Map<string, Shape>();
+  #frames: Frame[] = [];
+
+  /** What the event says, where another differed from it in nothing but its one string. */
+  factsOf(text: string): ChunkFacts | undefined {
+    for (const { open, close, facts } of this.#frames) {
+      const end = text.length - close.length;
+      if (end <= open.length || text.slice(0, open.length) !== open || text.slice(end) !== close) continue;
+      if (isStringBody(text.slice(open.length, end))) return facts;
+    }
+    return undefined;
+  }
 
   find(text: string): Shape | undefined {
     return text.length > LONGEST ? undefined : this.#known.get(text);
   }
 
   /** Keeps what was found out, where it may be of use again. */
-  keep({ text, appends }: Merge, facts: ChunkFacts): void {
+  keep({ text, appends, lastString }: Merge, facts: ChunkFacts): void {
+    if (appends === 1 && lastString !== null && facts.usage === null) {
+      const frame = { open: text.slice(0, lastString.start), close: text.slice(lastString.end), facts };
+      if (frame.open.length + frame.close.length > LONGEST) return;
+      this.#frames = [frame, ...this.#frames.slice(0, MOST_FRAMES - 1)];
+      return;
+    }
     if (appends > 0 || facts.usage !== null || text.length > LONGEST) return;
     if (this.#known.size >= MOST) {
       // The oldest goes: one that is common comes back at once.
