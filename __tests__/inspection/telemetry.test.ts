@@ -1,6 +1,14 @@
 /** Spans, trace headers and GenAI histograms of a gateway whose host has OpenTelemetry set up. */
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { context, metrics, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { Socket } from 'node:net';
+import {
+  context,
+  metrics,
+  propagation,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
 import {
   AggregationTemporality,
   type DataPoint,
@@ -222,18 +230,32 @@ describe('tracing', () => {
     expect(text).not.toContain(CANARY);
   });
 
-  it('leaves one traceparent where the host instruments undici as well', async () => {
-    setUpTracing();
-    const inject = (message: unknown): void => {
-      const added: Record<string, string> = {};
-      propagation.inject(context.active(), added);
-      const { request } = message as { request: { addHeader(name: string, value: string): void } };
-      for (const [name, value] of Object.entries(added)) request.addHeader(name, value);
+  it('has no connection in the spans of a request where the host instruments net as well', async () => {
+    const exporter = setUpTracing();
+    const { connect } = Socket.prototype;
+    let opened = 0;
+    Socket.prototype.connect = function (this: Socket, ...args: unknown[]) {
+      // As the instrumentation does. Connections of probes, and of this test, belong to no request.
+      if (context.active() !== ROOT_CONTEXT) {
+        opened += 1;
+        trace.getTracer('net').startSpan('tcp.connect').end();
+      }
+      return Reflect.apply(connect, this, args) as Socket;
     };
-    subscribe('undici:request:create', inject);
-    closeLater({ close: () => unsubscribe('undici:request:create', inject) });
+    closeLater({
+      close() {
+        Socket.prototype.connect = connect;
+      },
+    });
     const gateway = await startGateway();
     await call(gateway.url + CHAT, { body: CHAT_BODY });
+    // One for each leg: seen, and yet no span.
+    expect(opened).toBe(2);
+    expect((await finished(exporter, gateway)).map(({ name }) => name).sort()).toEqual([
+      'chat example/model',
+      'decode example/model',
+      'prefill example/model',
+    ]);
     expect(gateway.fleet.calls).toHaveLength(2);
     for (const { rawHeaders } of gateway.fleet.calls) {
       expect(rawHeaders.filter((word) => word.toLowerCase() === 'traceparent')).toHaveLength(1);

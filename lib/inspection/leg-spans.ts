@@ -9,7 +9,7 @@ import type { Guard } from './safe-observer';
 
 /**
  * Key under which the SDKs look whether a context wants no spans. While a call is sent it is set: the host's
- * own instrumentation of undici would make a second span, and write a second `traceparent`.
+ * own instrumentation of `net` would hang the opening of a connection on this request, which others use after it.
  */
 const SUPPRESS = 'OpenTelemetry SDK Context Key SUPPRESS_TRACING';
 

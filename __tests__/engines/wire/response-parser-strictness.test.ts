@@ -187,9 +187,9 @@ test('many small extensions in one long answer are no fault', () => {
 
 test('a line that is no field is refused in no time, however many blanks it has', () => {
   const began = process.cpuUsage().user;
-  expect(refusal([latin(`${OK}a:${' '.repeat(60_000)}\0\r\n\r\n`)])).toBe(FIELD);
-  // Tried in as many ways as there are blanks, it took a minute.
-  expect(process.cpuUsage().user - began).toBeLessThan(1e6);
+  for (let i = 0; i < 5; i++) expect(refusal([latin(`${OK}a:${' '.repeat(60_000)}\0\r\n\r\n`)])).toBe(FIELD);
+  // Tried in as many ways as there are blanks, each takes seconds.
+  expect(process.cpuUsage().user - began).toBeLessThan(2e6);
 });
 
 describe('what becomes of the connection', () => {
