@@ -43,6 +43,8 @@ export interface NarwhalRouter extends NarwhalHandler {
 const DEFAULT_JOURNAL = './narwhal-journal.jsonl';
 
 const DEFAULT_CLOSE_TIMEOUT_S = 30;
+/** A day: what a timer can hold ends not much later. */
+const MAX_CLOSE_TIMEOUT_S = 86_400;
 
 /**
  * Builds the pipeline: `POST /v1/completions`, `POST /v1/chat/completions`, `GET /v1/models`, `/health`,
@@ -91,7 +93,7 @@ function buildParts(given: Partial<NarwhalRouterOptions>) {
   const logger =
     given.logger === undefined ? defaultLogger() : checkLogger('narwhalRouter: logger', given.logger);
   const { closeTimeoutS = DEFAULT_CLOSE_TIMEOUT_S } = given;
-  checkNumber('narwhalRouter: closeTimeoutS', closeTimeoutS, { min: 0 });
+  checkNumber('narwhalRouter: closeTimeoutS', closeTimeoutS, { min: 0, max: MAX_CLOSE_TIMEOUT_S });
   const auth = authOptions(given);
   const opened = openFleet(given, logger);
   try {
@@ -186,6 +188,9 @@ function openFleet({ fleet, client }: Partial<NarwhalRouterOptions>, logger: Log
   const { ignored } = own.config;
   if (ignored.length > 0)
     logger.warn('the fleet file has parts that this package does not act on', { ignored });
+  const { queueCapacity, queueTimeoutS } = own.config.serving;
+  if (queueCapacity > 0 && queueTimeoutS <= 0)
+    logger.warn('serving.queue_capacity has no effect without serving.queue_timeout_s: nobody waits');
   return { fleet: own, isOurs: true };
 }
 

@@ -97,12 +97,15 @@ describe('the headers of a limit', () => {
 });
 
 describe('the tenant of an identity', () => {
-  it.each([null, { tenant: null }, { tenant: null, plan: 'free' }, { tenant: 5 }])(
-    'is nobody for %j',
-    (identity) => {
-      expect(tenantOf(identity)).toBeNull();
-    },
-  );
+  it.each([null, { tenant: null }, { tenant: null, plan: 'free' }])('is nobody for %j', (identity) => {
+    expect(tenantOf(identity)).toBeNull();
+  });
+
+  it('is refused where it is no text', () => {
+    expect(() => tenantOf({ tenant: 5 })).toThrow(
+      new TypeError('the tenant of an identity must be a string or null, not a number'),
+    );
+  });
 
   it('has weight 1 and no limits unless they are given', () => {
     expect(tenantOf({ tenant: 'a', weight: null, plan: 'free' })).toEqual({

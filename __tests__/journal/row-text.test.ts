@@ -2,7 +2,9 @@ import fc from 'fast-check';
 import type { JournalRow } from '../../lib/journal/row';
 import { rowText } from '../../lib/journal/row-text';
 
-const words = fc.option(fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constant('\ud800 "\\\n\u007f')));
+const words = fc.option(
+  fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constant('\ud800 "\\\n\u007f')),
+);
 const numbers = fc.option(fc.oneof(fc.integer(), fc.double()));
 const flags = fc.option(fc.boolean());
 

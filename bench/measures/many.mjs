@@ -2,8 +2,8 @@ import { openFiles } from '../machine.mjs';
 
 const STREAMS = 10_000;
 /** Beside its two sockets for each stream, a gateway has those of the prefill legs, which idle for a while. */
-const OTHER_FILES = 400;
-const RAMP_S = 12;
+const OTHER_FILES = 4000;
+const RAMP_S = 16;
 const SECONDS = 8;
 
 /** How many streams fit under a limit of open files. */

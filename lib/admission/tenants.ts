@@ -26,6 +26,13 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   tokensPerMinute: 'tokens_per_minute',
 };
 
+/** Every member of an identity that is read here. */
+export const IDENTITY_NAMES: readonly string[] = [
+  'tenant',
+  ...Object.keys(RULES),
+  ...Object.values(OTHER_NAMES),
+];
+
 /**
  * Reads a tenant out of an identity. What is absent or null is no limit; members that are not known here
  * are the host's own.

@@ -88,7 +88,8 @@ export class Health {
   readmit(engine: Engine): void {
     if (engine.breaker.kind !== 'ejected') return;
     engine.breaker = readmit(engine.breaker);
-    this.#logger?.info('an engine is back in placement', { iid: engine.iid });
+    // As loud as its going: an operator waits for it.
+    this.#logger?.warn('an engine is back in placement', { iid: engine.iid });
   }
 
   #take(engine: Engine, evidence: Evidence): void {

@@ -1,8 +1,9 @@
 /** A list of keys, and how a presented one is compared. */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { tenantName, tenantOf } from '../admission/tenants';
+import { IDENTITY_NAMES, tenantName, tenantOf } from '../admission/tenants';
 import { ConfigError } from '../errors';
+import { nearest } from '../options';
 import { presentedKey } from './client-credentials';
 
 /** Keys that clients may present: a list, or key to identity (`{ tenant, weight, ... }`). */
@@ -74,6 +75,12 @@ const UNSET = new Set(['undefined', 'null']);
 function checkIdentity(identity: unknown, index: number): KeyIdentity {
   if (typeof identity !== 'object' || identity === null || Array.isArray(identity)) {
     throw new ConfigError(`apiKeys: the identity of key number ${index + 1} must be an object`);
+  }
+  for (const name of Object.keys(identity)) {
+    // A misspelt limit would be no limit. What is not near a name of ours is the host's own.
+    const near = IDENTITY_NAMES.includes(name) ? undefined : nearest(name, IDENTITY_NAMES);
+    if (near === undefined) continue;
+    throw new ConfigError(`apiKeys: key number ${index + 1}: unknown member ${name} (did you mean ${near}?)`);
   }
   try {
     tenantOf(identity as KeyIdentity);

@@ -60,7 +60,6 @@ export function bodyGuard<T extends BodyGuardOptions>(
       refuse(context, res, next, error, onError);
     }
   }
-
 }
 
 /** Reads the body once per request and leaves its parsed value in `req.body`. */

@@ -130,7 +130,9 @@ function traceOf({ headers }: IncomingMessage): Record<string, string> {
 function logFault(logger: Logger | undefined, error: NarwhalError, context: RequestContext): void {
   if (logger === undefined || error.status < 500) return;
   const { reason, status, detail } = error;
-  const fields = { rid: context.requestId, reason, status, detail };
+  // Which engine, so that nobody has to look into the journal for it.
+  const { iid = null, leg = null, attempt = null } = context.record.failures.at(-1) ?? {};
+  const fields = { rid: context.requestId, reason, status, iid, leg, attempt, detail };
   if (reason === 'internal') {
     context.isLogged = true;
     logger.error('a request failed inside the gateway', { ...fields, stack: stackOf(error) });

@@ -22,7 +22,5 @@ export type OutputGuardOptions = BodyGuardOptions;
  */
 export function outputGuard(options?: OutputGuardOptions): NarwhalHandler {
   const checks = createBodyChecks();
-  return bodyGuard('outputGuard', options, BODY_GUARD_KEYS, (body) =>
-    checks.checkOutputOptions(body.value),
-  );
+  return bodyGuard('outputGuard', options, BODY_GUARD_KEYS, (body) => checks.checkOutputOptions(body.value));
 }

@@ -32,6 +32,8 @@ function unreachable(detail: string): string {
   if (detail.includes('ECONNREFUSED')) return 'start it, or correct its url in the fleet file';
   if (/ENOTFOUND|EAI_AGAIN/.test(detail))
     return 'the name is not known to DNS; correct its url in the fleet file';
+  if (/WRONG_VERSION|PACKET_LENGTH|EPROTO/.test(detail))
+    return 'it does not speak TLS there; write http:// in its url, or correct its port';
   if (/CERT|SSL|SIGNATURE/.test(detail))
     return 'its certificate is not trusted here; NODE_EXTRA_CA_CERTS names a CA';
   return 'check its url in the fleet file and the network';
