@@ -36,11 +36,17 @@ export class Health {
   readonly #engines: readonly Engine[];
   readonly #logger: Logger | null;
   readonly #now: () => number;
+  /** What to do about a key that an engine does not accept. */
+  readonly #keyHint: string;
 
   /** @param now monotonic ms; injected in tests. */
   constructor(engines: readonly Engine[], config: FleetConfig, logger: Logger | null, now: () => number) {
     const { ejectAfter, livenessMisses, failureQuarantineS } = config.recovery;
     this.rules = { ejectAfter, livenessMisses, failureQuarantineS };
+    this.#keyHint =
+      config.engine.apiKey === null
+        ? 'it asks for one: name the variable that holds it in engine.engine_api_key_env of the fleet file'
+        : 'put the value of its --api-key into the variable that engine.engine_api_key_env names';
     this.#engines = engines;
     this.#logger = logger;
     this.#now = now;
@@ -66,6 +72,7 @@ export class Health {
       this.#logger?.error('an engine does not accept the engine key', {
         iid: engine.iid,
         status: fault.status,
+        hint: this.#keyHint,
       });
     }
     const failure = hadBegun && known !== 'overload' ? 'stream' : known;

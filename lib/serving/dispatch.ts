@@ -217,7 +217,10 @@ class Attempt {
   #nobody(): NarwhalError {
     const last = this.#lastFault;
     if (!(last instanceof EngineFault)) {
-      return new NarwhalError('noEngine', 'no engine can take the request now', { retryAfterS: 1 });
+      const { engines } = this.#serving.fleet;
+      const out = engines.filter(({ isLive }) => !isLive).map((one) => `${one.iid} is ${one.outOfPlacement}`);
+      const detail = `no engine in placement: ${out.length > 0 ? out.join(', ') : 'none has the role'}`;
+      return new NarwhalError('noEngine', 'no engine can take the request now', { retryAfterS: 1, detail });
     }
     const seen = last.toClient();
     const outcome = seen.status === 504 ? 'noEngineLeftInTime' : 'noEngineLeft';
