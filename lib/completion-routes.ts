@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { openContext } from './context';
 import { NarwhalError } from './errors';
 import { type NarwhalHandler, refuse } from './middlewares/handler';
-import { routeOf } from './request/route';
+import { pathOf, routeOf } from './request/route';
 import { requestExpired } from './serving/leg';
 import type { Phase } from './serving/record';
 import { type Shutdown, shuttingDown } from './serving/shutdown';
@@ -26,7 +26,8 @@ const BEFORE_SERVING: ReadonlySet<Phase> = new Set(['upload', 'queue']);
 export function completionRoutes(parts: CompletionParts): NarwhalHandler {
   const { chain, record, shutdown, requestTimeoutMs } = parts;
   return function completions(req, res, next) {
-    if (req.method === 'OPTIONS' || routeOf(pathBelowMount(req)) === null) {
+    // Below the mount point: Express has taken the mount path off `url`.
+    if (req.method === 'OPTIONS' || routeOf(pathOf(req.url ?? '')) === null) {
       next();
       return;
     }
@@ -87,10 +88,4 @@ function runChain(
     }
   };
   next();
-}
-
-/** Path below the mount point: Express has taken the mount path off `req.url`. */
-function pathBelowMount({ url = '' }: IncomingMessage): string {
-  const query = url.indexOf('?');
-  return query === -1 ? url : url.slice(0, query);
 }

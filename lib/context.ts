@@ -20,6 +20,7 @@ import type { NarwhalError } from './errors';
 import { newId } from './ids';
 import { OUTCOMES, type Terminal } from './outcomes';
 import type { ParsedBody } from './request/parse-body';
+import { pathOf, withoutSlash } from './request/route';
 import { ServingRecord } from './serving/record';
 
 /** Who the client is, as the host or the key list says. */
@@ -73,7 +74,7 @@ export class RequestContext {
   constructor(req: IncomingMessage) {
     this.requestId = newId();
     this.clientRequestId = clientId(req);
-    this.route = pathOf(req);
+    this.route = wholePath(req);
     this.arrivedAt = performance.now();
     this.at = new Date();
   }
@@ -221,9 +222,8 @@ function clientId(req: IncomingMessage): string | null {
   return /^[\x20-\x7e]+$/.test(value) ? value : null;
 }
 
-function pathOf(req: IncomingMessage): string {
-  const url = (req as { originalUrl?: string }).originalUrl ?? req.url ?? '';
-  const query = url.indexOf('?');
-  const path = query === -1 ? url : url.slice(0, query);
-  return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+/** The path as the client wrote it: Express keeps it where it takes a mount path off `url`. */
+function wholePath(req: IncomingMessage): string {
+  const target = (req as { originalUrl?: string }).originalUrl ?? req.url ?? '';
+  return withoutSlash(pathOf(target));
 }

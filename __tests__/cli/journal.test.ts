@@ -6,7 +6,7 @@ import { sinceOf } from '../../lib/cli/journal/command';
 import { unreadable } from '../../lib/cli/journal/faults';
 import { time } from '../../lib/cli/journal/report';
 import type { JournalRow } from '../../lib/index';
-import { FAILED, journalText, row } from './journal-rows';
+import { FAILED, journalText, row } from '../helpers/journal-rows';
 import { type Ended, runNarwhal, tempFolder } from './narwhal';
 
 function summary(files: Readonly<Record<string, string>>, args: readonly string[] = []): Promise<Ended> {

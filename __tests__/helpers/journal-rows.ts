@@ -25,6 +25,8 @@ export function row(fields: Partial<JournalRow> = {}): JournalRow {
     first_byte_s: 0.2,
     tpot_s: 0.01,
     queue_wait_s: 0,
+    price_s: null,
+    shadow: null,
     duration_s: 0.4,
     prefill_iid: 'p0',
     decode_iid: 'd0',
@@ -41,7 +43,7 @@ export function row(fields: Partial<JournalRow> = {}): JournalRow {
     finish_reason: 'stop',
     error: null,
     ...fields,
-  } as JournalRow;
+  };
 }
 
 /** Fields of a request that an engine's fault ended. */

@@ -6,7 +6,7 @@ const WARM_STREAMS = 400;
 const WARM_BURSTS = 8000;
 
 /** 64 streams of 64 events, 10 ms apart. Windows are twice as long: a stream lasts 0.7 s. */
-export async function stream(harness, { seconds, warm = WARM_STREAMS, ...options }) {
+export async function stream(harness, { seconds, warm, ...options }) {
   const targets = [
     await harness.target(...GATEWAY),
     await harness.target('pipe', 'pipe.mjs'),
@@ -14,10 +14,12 @@ export async function stream(harness, { seconds, warm = WARM_STREAMS, ...options
   ];
   const flags = ['--clients', 64, '--stream', '--lag'];
   await harness.engines({ n: 64, interval: -1 });
-  const bursts = warm === WARM_STREAMS ? WARM_BURSTS : warm;
-  for (const target of targets) await harness.warm(target, ['--clients', 16, '--stream'], bursts);
+  for (const target of targets) {
+    await harness.warm(target, ['--clients', 16, '--stream'], warm ?? WARM_BURSTS);
+  }
   await harness.engines({ n: 64, interval: 10 });
-  const results = await harness.rounds(targets, flags, { ...options, warm, seconds: 2 * seconds });
+  const paced = { ...options, warm: warm ?? WARM_STREAMS, seconds: 2 * seconds };
+  const results = await harness.rounds(targets, flags, paced);
   for (const target of targets) await target.stop();
   return {
     'stream CPU': ratio(results, 'cpuPerRequest', 'gateway', 'pipe'),

@@ -15,13 +15,19 @@ export interface EngineCall {
 /** A body: in one piece, or in parts that follow each other. None of them may be changed afterwards. */
 export type CallBody = Buffer | readonly Buffer[];
 
+/**
+ * A body up to this size is best in one piece: it goes with its head in one write. A longer one is best in the
+ * parts that it was made of, uncopied.
+ */
+export const ONE_PIECE_BYTES = 16 * 1024;
+
 /** How many bytes a body has. */
 export function bodyLength(body: CallBody): number {
   if (Buffer.isBuffer(body)) return body.length;
   return (body as readonly Buffer[]).reduce((sum, part) => sum + part.length, 0);
 }
 
-/** Header fields of an answer, decoded when they are asked for: an answer is asked for one of them at most. */
+/** Header fields of an answer. */
 export interface AnswerHeaders {
   /** @param name lower case. @returns null where the answer has no such field; of several the first. */
   get(name: string): string | null;

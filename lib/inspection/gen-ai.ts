@@ -2,6 +2,7 @@
 import type { Attributes } from '@opentelemetry/api';
 import type { RequestContext } from '../context';
 import type { JournalRow } from '../journal/row';
+import { isChatPath } from '../request/route';
 
 /** What is the same for every span and measurement of a router. */
 export interface Subject {
@@ -13,7 +14,7 @@ export interface Subject {
 
 /** `chat` or `text_completion`, by the path. */
 export function operationOf(path: string): string {
-  return path.endsWith('/chat/completions') ? 'chat' : 'text_completion';
+  return isChatPath(path) ? 'chat' : 'text_completion';
 }
 
 /** What every span of a request has. */

@@ -3,12 +3,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '../logger';
 import { type Authenticate, unauthenticated } from '../middlewares/auth-strip';
 import { enter, type NarwhalHandler, sendError, toNarwhalError } from '../middlewares/handler';
+import { pathOf, withoutSlash } from '../request/route';
 import { visibility } from './access';
 import { engineAction } from './engine-actions';
 import type { RouterMetrics } from './metrics';
 import type { InspectionOptions } from './options';
 import type { FleetPage } from './page/fleet-page';
 import { healthAnswer, type Inspected, type InspectionAnswer, modelsAnswer, readyAnswer } from './routes';
+import { sendText } from './send-text';
 
 /** What the routes are made of. */
 export interface InspectionParts {
@@ -48,7 +50,7 @@ export function inspectionHandler(inspected: Inspected, parts: InspectionParts):
   function showsPage(req: IncomingMessage, res: ServerResponse): boolean {
     const { page } = parts;
     if (page === null || (req.method !== 'GET' && req.method !== 'HEAD')) return false;
-    const path = pathOf(req);
+    const path = withoutSlash(pathOf(req.url ?? ''));
     if (!page.owns(path) || !isVisible('page', req)) return false;
     page.serve(path, req, res);
     return true;
@@ -67,7 +69,7 @@ export function inspectionHandler(inspected: Inspected, parts: InspectionParts):
 
   /** Null for what is not ours, or not to be seen: the host's 404 tells nothing. */
   function answerFor(req: IncomingMessage): InspectionAnswer | Promise<InspectionAnswer> | null {
-    const path = pathOf(req);
+    const path = withoutSlash(pathOf(req.url ?? ''));
     if (req.method === 'POST') {
       const action = engineAction(path);
       return action !== null && isVisible('engines', req) ? action(inspected.fleet, req) : null;
@@ -92,20 +94,11 @@ export function inspectionHandler(inspected: Inspected, parts: InspectionParts):
   }
 }
 
-function pathOf({ url = '' }: IncomingMessage): string {
-  const query = url.indexOf('?');
-  const path = query === -1 ? url : url.slice(0, query);
-  return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
-}
-
 function send(req: IncomingMessage, res: ServerResponse, answer: InspectionAnswer): void {
   if (res.destroyed) return;
   enter(req, res);
   const { status, body, contentType = 'application/json' } = answer;
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  res.statusCode = status;
-  res.setHeader('content-type', contentType);
-  res.setHeader('content-length', Buffer.byteLength(text));
   res.setHeader('cache-control', 'no-store');
-  res.end(req.method === 'HEAD' ? undefined : text);
+  sendText(req, res, { status, type: contentType, text });
 }

@@ -1,7 +1,7 @@
 /** How many requests ended how: one plain array over every combination that there can be. */
 import type { JournalRow } from '../journal/row';
 import { REASONS, type Terminal } from '../outcomes';
-import { ROUTE_PATHS } from '../request/route';
+import { isChatPath, ROUTE_PATHS } from '../request/route';
 import type { Sample } from './collected';
 
 /** Every terminal, the good one first. */
@@ -39,7 +39,7 @@ export class RequestCounts {
   readonly #counts = new Float64Array(ROUTES.length * STREAM.length * ENDS.length);
 
   count({ route, stream, terminal, reason }: JournalRow): void {
-    const routeAt = route.endsWith('/chat/completions') ? 0 : 1;
+    const routeAt = isChatPath(route) ? 0 : 1;
     const streamAt = stream === null ? 2 : Number(stream);
     const endAt = PLACES.get(`${terminal} ${reason ?? NO_REASON}`) ?? UNKNOWN_END;
     this.#counts[placeOf(routeAt, streamAt, endAt)]! += 1;

@@ -8,6 +8,22 @@ export const ROUTE_PATHS: Readonly<Record<Route, string>> = Object.freeze({
   chat: '/v1/chat/completions',
 });
 
+/** The path of a request target: what stands before its query string. */
+export function pathOf(target: string): string {
+  const query = target.indexOf('?');
+  return query === -1 ? target : target.slice(0, query);
+}
+
+/** A path without the slash at its end; `/` stays. */
+export function withoutSlash(path: string): string {
+  return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+}
+
+/** Whether a path under whatever mount is that of the chat route. */
+export function isChatPath(path: string): boolean {
+  return path.endsWith('/chat/completions');
+}
+
 /**
  * The route of a path below the router's mount point.
  *
@@ -15,7 +31,7 @@ export const ROUTE_PATHS: Readonly<Record<Route, string>> = Object.freeze({
  * @returns null for every other path.
  */
 export function routeOf(path: string): Route | null {
-  const bare = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+  const bare = withoutSlash(path);
   if (bare === ROUTE_PATHS.chat) return 'chat';
   return bare === ROUTE_PATHS.completion ? 'completion' : null;
 }
@@ -25,7 +41,7 @@ export function routeOf(path: string): Route | null {
  * path, else by the body.
  */
 export function guessRoute(path: string, { value }: ParsedBody): Route {
-  if (path.endsWith('/chat/completions')) return 'chat';
+  if (isChatPath(path)) return 'chat';
   if (path.endsWith('/completions')) return 'completion';
   return Object.hasOwn(value, 'messages') ? 'chat' : 'completion';
 }

@@ -1,7 +1,7 @@
 /** Pure: the client's text and a dialect's field table make the texts of the two legs. */
 import type { Connector } from '../engines/connectors/connector';
 import type { Dialect, FieldAction } from '../engines/dialects/dialect';
-import type { CallBody } from '../engines/transport';
+import { type CallBody, ONE_PIECE_BYTES } from '../engines/transport';
 import { objectMembers } from '../json/members';
 import { type Edit, splice, spliceParts } from '../json/splice';
 import type { ParsedBody } from '../request/parse-body';
@@ -85,11 +85,9 @@ export class LegWriter {
   }
 }
 
-/** Bodies up to this size go in one piece: in one write, with their head. */
-const ONE_PIECE = 16 * 1024;
-
 function written(bytes: Buffer, members: ParsedBody['members'], edits: Edits): CallBody {
-  return bytes.length > ONE_PIECE ? spliceParts(bytes, members, edits) : splice(bytes, members, edits);
+  const make = bytes.length > ONE_PIECE_BYTES ? spliceParts : splice;
+  return make(bytes, members, edits);
 }
 
 function editsOf(

@@ -3,44 +3,12 @@ import { FailedRequests } from '../../../lib/inspection/page/failed-requests';
 import { BIN_S, History } from '../../../lib/inspection/page/history';
 import { spreadOf, TimeCounts } from '../../../lib/inspection/page/spread';
 import type { JournalRow } from '../../../lib/journal/row';
+import { row as goodRow } from '../../helpers/journal-rows';
 
 /** A row that ended at so many monotonic seconds. */
 function row(endedS: number, members: Partial<JournalRow> = {}): JournalRow {
-  return {
-    run: 'run',
-    rid: `rid-${endedS}`,
-    client_rid: null,
-    tenant: null,
-    route: '/v1/completions',
-    stream: false,
-    at: '2026-01-01T00:00:00.000Z',
-    arrived: endedS - 1,
-    input_len: 1,
-    output_len: 2,
-    wanted_len: null,
-    ttft_s: 0.1,
-    first_byte_s: 0.2,
-    tpot_s: 0.01,
-    queue_wait_s: 0,
-    price_s: null,
-    shadow: null,
-    duration_s: 1,
-    prefill_iid: 'p0',
-    decode_iid: 'd0',
-    crossed: true,
-    terminal: 'completed',
-    reason: null,
-    cancelled_phase: null,
-    status: 200,
-    attempts: 1,
-    decode_attempts: 1,
-    attempt_failures: [],
-    kv: null,
-    parts: null,
-    finish_reason: 'stop',
-    error: null,
-    ...members,
-  } as JournalRow;
+  const at = '2026-01-01T00:00:00.000Z';
+  return goodRow({ rid: `rid-${endedS}`, at, arrived: endedS - 1, duration_s: 1, ...members });
 }
 
 const REFUSED = { terminal: 'rejected', reason: 'inflight_limit', first_byte_s: null } as const;

@@ -1,7 +1,7 @@
 /** One connection to an engine: carries one call after another. */
 import net, { type LookupFunction, type NetConnectOpts, type Socket } from 'node:net';
 import tls from 'node:tls';
-import type { CallBody } from '../transport';
+import { type CallBody, ONE_PIECE_BYTES } from '../transport';
 import type { RawHeaders } from './raw-headers';
 import { ResponseError } from './response-error';
 import { ResponseParser, type ResponseSink } from './response-parser';
@@ -61,8 +61,6 @@ export class ClosedError extends Error {
 const PROBE_AFTER_MS = 60_000;
 /** How much sooner than the engine a free connection is given up. */
 const HINT_MARGIN_MS = 1000;
-/** A body up to this size goes with its head in one write: one system call, one packet. */
-const ONE_WRITE_BYTES = 16 * 1024;
 
 /**
  * One buffer for what is read on every connection: it is parsed, and its body copied, before the next read.
@@ -206,7 +204,7 @@ export class Connection implements ResponseSink {
     if (this.#passenger !== passenger) return;
     if (body === null) {
       this.#socket.write(head, 'latin1');
-    } else if (Buffer.isBuffer(body) && body.length <= ONE_WRITE_BYTES) {
+    } else if (Buffer.isBuffer(body) && body.length <= ONE_PIECE_BYTES) {
       const whole = Buffer.allocUnsafe(head.length + body.length);
       whole.write(head, 'latin1');
       body.copy(whole, head.length);

@@ -1,17 +1,20 @@
 /** The connections to one address: the one that was free last is taken first. */
-import type { LookupFunction } from 'node:net';
-import { type Address, Connection, type ConnectionOwner, type Passenger } from './connection';
+import {
+  type Address,
+  Connection,
+  type ConnectionLimits,
+  type ConnectionOwner,
+  type Passenger,
+} from './connection';
 
 /** Limits of a pool; times in milliseconds. */
-export interface SocketPoolLimits {
-  readonly connectTimeoutMs: number;
+export interface SocketPoolLimits extends ConnectionLimits {
   /** A connection that was free for so long is not used again. */
   readonly idleMs: number;
   /** Nor is one of this age, so that a changed DNS answer is followed. */
   readonly maxAgeMs: number;
   /** Connections at most; null for no limit. */
   readonly connections: number | null;
-  readonly lookup?: LookupFunction | undefined;
 }
 
 /** What carries a call: its side of a connection. */

@@ -1,6 +1,6 @@
 /** The last requests that failed: what to look up in the journal. */
 import type { JournalRow } from '../../journal/row';
-import { ROUTE_PATHS } from '../../request/route';
+import { isChatPath, ROUTE_PATHS } from '../../request/route';
 import type { FailureView } from './frame';
 
 /** How many are kept. */
@@ -19,7 +19,7 @@ export class FailedRequests {
     this.#kept.unshift({
       rid,
       // Not the path as it was sent: the host's mount path is its own affair.
-      route: row.route.endsWith('/chat/completions') ? ROUTE_PATHS.chat : ROUTE_PATHS.completion,
+      route: isChatPath(row.route) ? ROUTE_PATHS.chat : ROUTE_PATHS.completion,
       terminal,
       reason: reason ?? '',
       status,

@@ -6,7 +6,9 @@ import { packageVersion } from '../../journal/journal';
 import type { JournalRow } from '../../journal/row';
 import { enter } from '../../middlewares/handler';
 import type { RequestObserver } from '../../middlewares/journal-record';
+import { pathOf } from '../../request/route';
 import type { Guard } from '../safe-observer';
+import { sendText } from '../send-text';
 import type { RouterState } from '../state';
 import { pageDocument } from './document';
 import { engineView } from './engine-view';
@@ -63,11 +65,12 @@ export class FleetPage {
     enter(req, res);
     this.#protect(res);
     if (path === EVENTS_PATH) this.#sendEvents(req, res);
-    else if (isFolder(req)) send(req, res, 200, 'text/html; charset=utf-8', this.#document.html);
-    else {
+    else if (pathOf(req.url ?? '').endsWith('/')) {
+      sendText(req, res, { status: 200, type: 'text/html; charset=utf-8', text: this.#document.html });
+    } else {
       // Relative, because only the browser knows the whole path; the page itself asks for `events` that way.
       res.setHeader('location', 'narwhal/');
-      send(req, res, 302, TEXT, 'the page is at narwhal/\n');
+      sendText(req, res, { status: 302, type: TEXT, text: 'the page is at narwhal/\n' });
     }
   }
 
@@ -78,11 +81,16 @@ export class FleetPage {
   }
 
   #sendEvents(req: IncomingMessage, res: ServerResponse): void {
-    if (this.#isClosed) send(req, res, 503, TEXT, 'The gateway is shutting down.\n');
-    else if (this.#viewers.isFull) {
-      send(req, res, 503, TEXT, `${MAX_VIEWERS} people watch already, and no more can. Try again later.\n`);
-    } else if (req.method === 'HEAD') send(req, res, 200, 'text/event-stream; charset=utf-8', '');
-    else this.#viewers.add(req, res);
+    if (this.#isClosed) {
+      sendText(req, res, { status: 503, type: TEXT, text: 'The gateway is shutting down.\n' });
+    } else if (this.#viewers.isFull) {
+      const text = `${MAX_VIEWERS} people watch already, and no more can. Try again later.\n`;
+      sendText(req, res, { status: 503, type: TEXT, text });
+    } else if (req.method === 'HEAD') {
+      // No length: that of a stream is not known.
+      res.setHeader('content-type', 'text/event-stream; charset=utf-8');
+      res.end();
+    } else this.#viewers.add(req, res);
   }
 
   /** The policy is the page's own, whatever the host has set for its pages. */
@@ -128,15 +136,3 @@ export class FleetPage {
 }
 
 const TEXT = 'text/plain; charset=utf-8';
-
-function isFolder({ url = '' }: IncomingMessage): boolean {
-  const query = url.indexOf('?');
-  return (query === -1 ? url : url.slice(0, query)).endsWith('/');
-}
-
-function send(req: IncomingMessage, res: ServerResponse, status: number, type: string, text: string): void {
-  res.statusCode = status;
-  res.setHeader('content-type', type);
-  if (text !== '') res.setHeader('content-length', Buffer.byteLength(text));
-  res.end(req.method === 'HEAD' ? undefined : text);
-}

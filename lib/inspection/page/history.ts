@@ -35,9 +35,12 @@ const REFUSALS = [...REASONS].flatMap(([reason, terminals]) =>
 );
 const PLACES: ReadonlyMap<string, number> = new Map(REFUSALS.map(({ key }, place) => [key, place]));
 
+/** Nobody yet. */
+const NONE: EndCounts = Object.freeze({ completed: 0, failed: 0, refused: 0, cancelled: 0 });
+
 /** How many ended how. */
 class Ends {
-  readonly kinds = { completed: 0, failed: 0, refused: 0, cancelled: 0 };
+  readonly kinds: Record<keyof EndCounts, number> = { ...NONE };
   readonly refusals = new Uint32Array(REFUSALS.length);
 
   note({ terminal, reason }: JournalRow): void {
@@ -49,7 +52,7 @@ class Ends {
   }
 
   clear(): void {
-    Object.assign(this.kinds, { completed: 0, failed: 0, refused: 0, cancelled: 0 });
+    Object.assign(this.kinds, NONE);
     this.refusals.fill(0);
   }
 }
@@ -147,12 +150,9 @@ function viewOf({ ends, firstByte, tokenInterval }: Bin): BinView {
 }
 
 function sumOf(bins: readonly Bin[]): EndCounts {
-  const sum = { completed: 0, failed: 0, refused: 0, cancelled: 0 };
+  const sum: Record<keyof EndCounts, number> = { ...NONE };
   for (const { ends } of bins) {
-    sum.completed += ends.kinds.completed;
-    sum.failed += ends.kinds.failed;
-    sum.refused += ends.kinds.refused;
-    sum.cancelled += ends.kinds.cancelled;
+    for (const kind of Object.keys(sum) as (keyof EndCounts)[]) sum[kind] += ends.kinds[kind];
   }
   return sum;
 }

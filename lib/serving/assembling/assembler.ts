@@ -187,7 +187,7 @@ export class Assembler {
     const shape = this.shapes.find(text);
     const known = shape?.facts ?? this.shapes.factsOf(text);
     const facts = known ?? this.factsOf(text);
-    const event = new Merge(lead, text, shape ?? null);
+    const event = new Merge(lead, text, shape);
     this.mergeMembers(event);
     if (known === undefined) this.shapes.keep(event, facts);
     if (facts.usage !== null) this.counts = facts.usage;

@@ -1,6 +1,7 @@
 /** One event while it is merged, and what is known of events that every answer has. */
-import { elementsOf, isStringBody, type Member, membersOf, type Span } from '../../json/raw-json';
+import { elementsOf, type Member, membersOf, type Span } from '../../json/raw-json';
 import type { ChunkFacts } from '../chunk';
+import { Frame } from './frame';
 import type { RawText } from './raw-text';
 
 /** A string that was appended: where it stood in the event (without quotes) and where it went. */
@@ -19,10 +20,10 @@ export class Merge {
   /** How many appends the event caused. */
   appends = 0;
   lastString: AppendedString | null = null;
-  readonly #shape: Shape | null;
+  readonly #shape: Shape | undefined;
 
   /** @param shape what is known of `text`, where it was merged before. */
-  constructor(lead: string, text: string, shape: Shape | null = null) {
+  constructor(lead: string, text: string, shape?: Shape) {
     this.lead = lead;
     this.text = text;
     this.#shape = shape;
@@ -30,12 +31,12 @@ export class Merge {
 
   /** The members of the object that begins at `start`. */
   membersAt(start: number): readonly Member[] {
-    return this.#shape === null ? membersOf(this.text, start) : this.#shape.membersOf(this.text, start);
+    return this.#shape?.membersOf(this.text, start) ?? membersOf(this.text, start);
   }
 
   /** The elements of the array that begins at `start`. */
   elementsAt(start: number): readonly Span[] {
-    return this.#shape === null ? elementsOf(this.text, start) : this.#shape.elementsOf(this.text, start);
+    return this.#shape?.elementsOf(this.text, start) ?? elementsOf(this.text, start);
   }
 }
 
@@ -71,10 +72,9 @@ const LONGEST = 512;
 /** Frames that are kept: an engine has one for its content, another for its reasoning. */
 const MOST_FRAMES = 4;
 
-/** An event that is the same but for one string that is not empty. */
-interface Frame {
-  readonly open: string;
-  readonly close: string;
+/** What an event says that is the same but for one string that is not empty. */
+interface FramedFacts {
+  readonly frame: Frame;
   readonly facts: ChunkFacts;
 }
 
@@ -87,16 +87,12 @@ interface Frame {
  */
 export class EventShapes {
   readonly #known = new Map<string, Shape>();
-  #frames: Frame[] = [];
+  #framed: readonly FramedFacts[] = [];
 
   /** What the event says, where another differed from it in nothing but its one string. */
   factsOf(text: string): ChunkFacts | undefined {
-    for (const { open, close, facts } of this.#frames) {
-      const end = text.length - close.length;
-      if (end <= open.length || text.slice(0, open.length) !== open || text.slice(end) !== close) continue;
-      if (isStringBody(text.slice(open.length, end))) return facts;
-    }
-    return undefined;
+    // An empty string and null are another matter: only what was filled is known to be output.
+    return this.#framed.find(({ frame }) => (frame.inside(text) ?? '') !== '')?.facts;
   }
 
   find(text: string): Shape | undefined {
@@ -106,19 +102,15 @@ export class EventShapes {
   /** Keeps what was found out, where it may be of use again. */
   keep({ text, appends, lastString }: Merge, facts: ChunkFacts): void {
     if (appends === 1 && lastString !== null && facts.usage === null) {
-      const frame = { open: text.slice(0, lastString.start), close: text.slice(lastString.end), facts };
+      const frame = new Frame(text.slice(0, lastString.start), text.slice(lastString.end));
       if (frame.open.length + frame.close.length > LONGEST) return;
-      this.#frames = [frame, ...this.#frames.slice(0, MOST_FRAMES - 1)];
+      this.#framed = [{ frame, facts }, ...this.#framed.slice(0, MOST_FRAMES - 1)];
       return;
     }
     if (appends > 0 || facts.usage !== null || text.length > LONGEST) return;
-    if (this.#known.size >= MOST) {
-      // The oldest goes: one that is common comes back at once.
-      for (const oldest of this.#known.keys()) {
-        this.#known.delete(oldest);
-        break;
-      }
-    }
+    const [oldest] = this.#known.keys();
+    // The oldest goes: one that is common comes back at once.
+    if (oldest !== undefined && this.#known.size >= MOST) this.#known.delete(oldest);
     this.#known.set(text, new Shape(facts));
   }
 }

@@ -7,6 +7,7 @@
  * changes nothing the second time.
  */
 import { isStringBody } from '../../json/raw-json';
+import { Frame } from './frame';
 import type { Merge } from './merge';
 import type { RawText } from './raw-text';
 
@@ -17,12 +18,11 @@ export class Template {
   private readonly close: string;
 
   private constructor(
-    private readonly before: string,
-    private readonly after: string,
+    private readonly frame: Frame,
     private readonly target: RawText,
   ) {
-    this.open = `data: ${before}`;
-    this.close = `${after}\n\n`;
+    this.open = `data: ${frame.open}`;
+    this.close = `${frame.close}\n\n`;
   }
 
   /**
@@ -33,7 +33,7 @@ export class Template {
     if (appends !== 1 || lastString === null) return null;
     const { start, end, target } = lastString;
     const before = lead === '' ? text.slice(0, start) : `{${lead}${text.slice(1, start)}`;
-    return new Template(before, text.slice(end), target);
+    return new Template(new Frame(before, text.slice(end)), target);
   }
 
   /**
@@ -68,14 +68,8 @@ export class Template {
    * @returns how many bytes were appended, or -1 where the event must be parsed.
    */
   take(text: string): number {
-    const { before, after } = this;
-    const end = text.length - after.length;
-    if (end < before.length) return -1;
-    // Cut and compare: measured at a third of the time of `startsWith`.
-    if (text.slice(0, before.length) !== before || text.slice(end) !== after) return -1;
-    const piece = text.slice(before.length, end);
-    // With a bare quote or a broken escape inside, the string ends elsewhere than it seems.
-    if (!isStringBody(piece)) return -1;
+    const piece = this.frame.inside(text);
+    if (piece === null) return -1;
     this.target.append(piece);
     return piece.length;
   }
