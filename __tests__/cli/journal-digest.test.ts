@@ -19,8 +19,9 @@ describe('a digest', () => {
         for (const value of values) digest.add(value);
         const [found] = digest.quantiles([share]);
         const right = exact(values, share);
-        expect(Math.abs(found! - right)).toBeLessThanOrEqual(0.0101 * right);
+        expect(Math.abs(found! - right)).toBeLessThanOrEqual(0.01 * right);
       }),
+      { examples: [[[0.000012526517830083848], 0]] },
     );
   });
 
