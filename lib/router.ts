@@ -173,6 +173,10 @@ function authOptions(given: Partial<NarwhalRouterOptions>) {
     if (apiKeys === undefined && authenticate === undefined) return false;
     throw new ConfigError('narwhalRouter: authStrip: false leaves apiKeys and authenticate without effect');
   }
+  for (const name of ['apiKeys', 'authenticate'] as const) {
+    if (given[name] === undefined || own?.[name] === undefined) continue;
+    throw new ConfigError(`narwhalRouter: ${name} is given twice, beside authStrip and in it: leave one out`);
+  }
   return {
     ...(apiKeys === undefined ? {} : { apiKeys }),
     ...(authenticate === undefined ? {} : { authenticate }),

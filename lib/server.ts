@@ -42,9 +42,9 @@ export interface ExpressApp {
  * @throws {ConfigError} for anything that is no Express application.
  */
 export function createServer(app: ExpressApp, options: ServerOptions = {}): Server {
-  const { request, response } = app;
+  const { request, response } = (app as ExpressApp | null | undefined) ?? {};
   if (typeof app !== 'function' || typeof request !== 'object' || typeof response !== 'object') {
-    throw new ConfigError('createServer: app must be an Express application');
+    throw new ConfigError('createServer: app must be an Express application: createServer(express())');
   }
   return createHttpServer(
     {

@@ -132,6 +132,56 @@ describe('a tenant with so many tokens per minute', () => {
     expect([wait >= 40, wait <= 60]).toEqual([true, true]);
   });
 
+  it.each([
+    ['allows it', true, 200],
+    ['has too few', false, 429],
+  ])('waits for a store that %s later', async (_words, allowed, status) => {
+    const limitStore: LimitStore = {
+      take: async (_tenant, draws) => ({
+        allowed: allowed || draws.every(({ cost }) => cost <= 0),
+        levels: draws.map(() => 7),
+      }),
+    };
+    const gateway = await withTenant({ tokensPerMinute: 1000 }, {}, { admissionGate: { limitStore } });
+    const reply = await call(gateway.url + COMPLETIONS, {
+      headers: RED,
+      body: { prompt: [1, 2], max_tokens: 3 },
+    });
+    expect([reply.status, limitsOf(reply.headers)['remaining-tokens']]).toEqual([status, '7']);
+  });
+
+  it('gets back what was taken for it while its client left', async () => {
+    const taken: number[] = [];
+    let asked: () => void = () => undefined;
+    const isAsked = new Promise<void>((resolve) => {
+      asked = resolve;
+    });
+    let answer: () => void = () => undefined;
+    const limitStore: LimitStore = {
+      take(_tenant, draws, force) {
+        const { cost } = draws[0]!;
+        if (cost !== 0) taken.push(cost);
+        if (force || cost === 0) return { allowed: true, levels: [1000] };
+        asked();
+        return new Promise((resolve) => {
+          answer = () => resolve({ allowed: true, levels: [1000 - cost] });
+        });
+      },
+    };
+    const gateway = await withTenant({ tokensPerMinute: 1000 }, {}, { admissionGate: { limitStore } });
+    const leaving = new AbortController();
+    const sent = { headers: RED, body: { prompt: [1, 2], max_tokens: 3 }, signal: leaving.signal };
+    const reply = call(gateway.url + COMPLETIONS, sent).catch(() => null);
+    await isAsked;
+    leaving.abort();
+    expect(await reply).toBeNull();
+    await gateway.journal.firstRow();
+    answer();
+    await until(() => taken.length === 2);
+    expect(taken).toEqual([5, -5]);
+    expect(gateway.fleet.calls.filter(({ leg }) => leg === 'prefill')).toEqual([]);
+  });
+
   it('gets nothing taken for a request that is refused otherwise', async () => {
     const gateway = await withTenant({ tokensPerMinute: 1000 });
     await call(gateway.url + COMPLETIONS, { headers: RED, body: { prompt: 'x'.repeat(300), model: 'none' } });

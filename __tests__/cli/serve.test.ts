@@ -134,10 +134,14 @@ describe('narwhal serve at its end', () => {
     const { begun, reply } = stream(served.url, { max_tokens: 20, ignore_eos: true });
     await begun;
     served.child.kill('SIGTERM');
+    const ending =
+      /narwhal: ending: no new work; 1 request in flight, 0 queued; at most 25 seconds; a second signal/;
+    await served.until('stderr', ending);
     await untilReady(served.url, 503);
     expect((await complete(served.url)).status).toBe(503);
     expect(parseSse((await reply).text)).toMatchObject({ done: true });
     expect((await served.ended).code).toBe(0);
+    expect(served.stderr()).toMatch(/^narwhal: ended\n$/m);
     const rows = rowsOf(readFileSync(join(served.folder, 'narwhal-journal.jsonl'), 'utf8'));
     expect(rows.map(({ terminal, reason }) => [terminal, reason])).toEqual([
       ['rejected', 'shutting_down'],

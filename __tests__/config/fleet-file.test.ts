@@ -423,6 +423,8 @@ describe('loadFleetFile', () => {
       `the fleet file ${folder} cannot be read: it is a folder. Name the file in it by ${ways.slice('Name the file by '.length)}`,
     );
     expect(() => loadFleetFile(file(Buffer.from([0x22, 0xff, 0x22])))).toThrow('is not UTF-8');
+    const below = join(file('{}'), 'fleet.json');
+    expect(messageOf(below)).toContain(`the fleet file ${below} cannot be read: ENOTDIR`);
   });
 
   it('names the file above its problems', () => {

@@ -8,6 +8,7 @@ import { Fleet } from '../../lib/engines/fleet';
 import { ConfigError, createFleet, type NarwhalRouterOptions, narwhalRouter } from '../../lib/index';
 import { thrownBy } from '../helpers/alone';
 import { CHAT, CHAT_BODY, call, envelopeOf } from '../helpers/call';
+import { captureLogger } from '../helpers/capture-logger';
 import { closeLater } from '../helpers/close-all';
 import { startGateway } from '../helpers/create-app';
 
@@ -24,6 +25,7 @@ describe('narwhalRouter', () => {
     [{ modelGard: false }, 'narwhalRouter: unknown option modelGard (did you mean modelGuard?)'],
     [{ closeTimeoutS: -1 }, 'narwhalRouter: closeTimeoutS must be at least 0'],
     [{ closeTimeoutS: null }, 'narwhalRouter: closeTimeoutS must be a number'],
+    [{ closeTimeoutS: 86_400.5 }, 'narwhalRouter: closeTimeoutS must be at most 86400'],
     [{ logger: {} }, 'narwhalRouter: logger must have the functions debug, info, warn and error'],
     [{ logger: null }, 'narwhalRouter: logger must have the functions debug, info, warn and error'],
     [
@@ -44,12 +46,25 @@ describe('narwhalRouter', () => {
       { authStrip: false, apiKeys: ['k'] },
       'narwhalRouter: authStrip: false leaves apiKeys and authenticate without effect',
     ],
+    [
+      { apiKeys: ['k'], authStrip: { apiKeys: ['l'] } },
+      'narwhalRouter: apiKeys is given twice, beside authStrip and in it: leave one out',
+    ],
     [{ inspection: true }, 'inspection: options must be an object'],
     [{ inspection: { gaurd: () => true } }, 'inspection: unknown option gaurd (did you mean guard?)'],
   ])('refuses %j at once', (options, message) => {
     const error = thrownBy(make(options));
     expect(error).toBeInstanceOf(ConfigError);
     expect(error?.message).toBe(message);
+  });
+
+  it('refuses a check of who it is that is given twice', () => {
+    const authenticate = (): null => null;
+    const error = thrownBy(make({ authenticate, authStrip: { authenticate } }));
+    expect(error).toBeInstanceOf(ConfigError);
+    expect(error?.message).toBe(
+      'narwhalRouter: authenticate is given twice, beside authStrip and in it: leave one out',
+    );
   });
 
   it.each([
@@ -112,6 +127,10 @@ describe('narwhalRouter', () => {
     },
   );
 
+  it.each([0, 86_400])('takes %i seconds for closeTimeoutS: a day is the most', (closeTimeoutS) => {
+    expect(thrownBy(make({ closeTimeoutS }))).toBeNull();
+  });
+
   it('takes undefined for every option as not given', () => {
     const names = ['apiKeys', 'authenticate', 'logger', 'client', 'inspection', 'closeTimeoutS', 'authStrip'];
     const parts = [
@@ -139,6 +158,39 @@ describe('narwhalRouter', () => {
       close.mockRestore();
     },
   );
+
+  it.each([
+    [{ queue_capacity: 5 }, true],
+    [{ queue_capacity: 5, queue_timeout_s: 0 }, true],
+    [{ queue_capacity: 5, queue_timeout_s: 1 }, false],
+    [{ queue_capacity: 0 }, false],
+  ])('warns of a queue in which nobody waits: %j', (serving, isTold) => {
+    const logger = captureLogger();
+    make({ fleet: { ...FLEET, serving }, logger })();
+    const words = 'serving.queue_capacity has no effect without serving.queue_timeout_s: nobody waits';
+    expect(logger.lines.map(({ message }) => message)).toEqual(isTold ? [words] : []);
+  });
+
+  it('warns of parts of the fleet file that it does not act on', () => {
+    const logger = captureLogger();
+    make({ fleet: { ...FLEET, hardware: { gpus: 2 } }, logger })();
+    expect(logger.lines).toEqual([
+      {
+        level: 'warn',
+        message: 'the fleet file has parts that this package does not act on',
+        fields: { ignored: ['hardware'] },
+      },
+    ]);
+  });
+
+  it('reads the fleet file that NARWHAL_FLEET names where it is given no fleet', () => {
+    const before = process.env['NARWHAL_FLEET'];
+    process.env['NARWHAL_FLEET'] = './none-of-this-name.json';
+    const error = thrownBy(make({ fleet: undefined }));
+    if (before === undefined) delete process.env['NARWHAL_FLEET'];
+    else process.env['NARWHAL_FLEET'] = before;
+    expect(error?.message).toContain('the fleet file ./none-of-this-name.json cannot be read');
+  });
 
   it('opens no journal where another option is bad', () => {
     const folder = mkdtempSync(join(tmpdir(), 'narwhal-'));

@@ -44,15 +44,23 @@ describe.each(PAGES)('%s', (page) => {
     expect(await statusOf(url, page, { ...FORWARDED, 'x-scraper': 'yes' })).toBe(200);
   });
 
-  it('is for nobody where the guard answers with a promise, or throws', async () => {
+  it('is for nobody where the guard answers with a promise', async () => {
     const promise = await start({ guard: (() => Promise.resolve(true)) as never });
     expect(await statusOf(promise.url, page)).toBe(418);
-    const broken = await start({
-      guard: () => {
-        throw new Error('GUARD');
-      },
-    });
-    expect(await statusOf(broken.url, page)).toBe(500);
+  });
+
+  it('is for nobody where the guard throws, which is logged and no word of it told', async () => {
+    const guard = (): boolean => {
+      throw new Error('GUARD');
+    };
+    const { url, logger } = await start({ guard, page: true });
+    for (const path of [page, '/narwhal/']) {
+      const reply = await call(url + path, { method: 'GET' });
+      expect([reply.status, reply.headers['x-narwhal-reason']]).toEqual([500, 'internal']);
+      expect(reply.text).not.toContain('GUARD');
+    }
+    expect(logger.lines.filter(({ message }) => message === 'an inspection route failed')).toHaveLength(2);
+    expect(logger.text).toContain('GUARD');
   });
 
   it('is for nobody with inspection false', async () => {

@@ -55,6 +55,7 @@ describe('what the engine refuses', () => {
     ['a message without a role', [CHAT, { messages: [{ content: 'x' }] }], 400, {}],
     ['no prompt', [COMPLETIONS, { messages: MESSAGES }], 400, { param: 'prompt' }],
     ['an empty prompt', text({ prompt: '' }), 400, {}],
+    ['a prompt that is a number', text({ prompt: 5 }), 400, { param: 'prompt' }],
     ['stream that is a text', text({ stream: 'yes' }), 400, { param: 'stream' }],
     ['n 0', text({ n: 0 }), 400, { param: 'n' }],
     ['a streamed beam search', text({ use_beam_search: true, stream: true }), 400, {}],
@@ -103,6 +104,14 @@ describe('what the engine refuses', () => {
       expect([reply.status, JSON.parse(reply.text).error.type]).toEqual([400, 'Bad Request']);
     },
   );
+
+  it('refuses a body without a content type, also to count its tokens', async () => {
+    for (const path of [COMPLETIONS, '/tokenize']) {
+      const headers = { 'x-request-id': nextId() };
+      const reply = await send(fleet.engine('b0').url + path, { headers, body: '{"prompt":"hi"}' });
+      expect([path, reply.status, JSON.parse(reply.text).error.type]).toEqual([path, 400, 'Bad Request']);
+    }
+  });
 
   it('takes a content type with parameters', async () => {
     const headers = { 'content-type': 'application/json; charset=utf-8' };

@@ -19,6 +19,15 @@ describe('an observer that fails', () => {
     expect(JSON.stringify(logger.lines)).toContain('a broken observer');
   });
 
+  it('is told of also where it throws what is no error', () => {
+    const logger = captureLogger();
+    const broken = (): never => {
+      throw 'a text';
+    };
+    new Guard(logger).run(broken, null);
+    expect(logger.lines).toMatchObject([{ level: 'warn', fields: { error: 'a text' } }]);
+  });
+
   it('may have nothing to say to arrivals', () => {
     const logger = captureLogger();
     const observer = safeObserver({ ended: () => undefined }, new Guard(logger));

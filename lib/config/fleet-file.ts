@@ -37,6 +37,9 @@ function structuralProblems(config: unknown): string[] {
  */
 export function parseFleet(config: unknown, options: ParseFleetOptions = {}): FleetConfig {
   const env = options.env ?? process.env;
+  if (typeof (config as { fleetFile?: unknown } | null | undefined)?.fleetFile === 'function') {
+    throw new ConfigError('this is a stub fleet, not the content of a fleet file: give its fleetFile()');
+  }
   const problems = [...structuralProblems(config), ...fleetProblems(config, env)];
   if (problems.length > 0) {
     const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`;

@@ -1,6 +1,7 @@
 /** Is an engine well: `/health`, and a one-token request through both legs. */
 import { nanoid } from 'nanoid';
 import type { FleetConfig } from '../config/fleet-config';
+import { parseObject } from '../json/parse-object';
 import { ask, type SmallAnswer } from './ask';
 import type { Connector } from './connectors/connector';
 import type { Engine } from './engine';
@@ -82,7 +83,7 @@ async function prefill(probing: Probing, engine: Engine, id: string): Promise<Ha
   const { connector } = probing;
   const asking = `,"kv_transfer_params":${connector.question}`;
   const { status, body } = await oneToken(probing, engine, `${id}-prefill`, asking);
-  const value = status === 200 ? parse(body) : null;
+  const value = status === 200 ? parseObject(body) : null;
   if (value === null) return null;
   const reading = connector.take(body, value);
   return reading.kind === 'handoff' ? probing.ledger.take(engine, reading.text) : null;
@@ -99,13 +100,4 @@ function oneToken(probing: Probing, engine: Engine, id: string, more: string): P
 
 function headersFor({ engine }: FleetConfig): Record<string, string> {
   return engine.apiKey === null ? {} : { authorization: `Bearer ${engine.apiKey}` };
-}
-
-function parse(body: Buffer): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(body.toString('utf8'));
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;
-  } catch {
-    return null;
-  }
 }

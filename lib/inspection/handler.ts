@@ -35,8 +35,15 @@ export interface InspectionParts {
 export function inspectionHandler(inspected: Inspected, parts: InspectionParts): NarwhalHandler {
   const isVisible = visibility(parts.options);
   return function inspect(req, res, next) {
-    if (showsPage(req, res)) return;
-    const work = answerFor(req);
+    let work: ReturnType<typeof answerFor>;
+    try {
+      if (showsPage(req, res)) return;
+      work = answerFor(req);
+    } catch (error) {
+      // The host's guard threw: it has not said that the page may be seen.
+      fail(req, res, error);
+      return;
+    }
     if (work === null) {
       next();
       return;

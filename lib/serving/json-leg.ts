@@ -1,5 +1,6 @@
 /** A leg whose answer is one JSON object: it is collected, bounded, and read. */
 import type { AnswerHeaders } from '../engines/transport';
+import { parseObject } from '../json/parse-object';
 import { Leg } from './leg';
 
 /** Runs a leg that does not stream. */
@@ -34,16 +35,5 @@ export abstract class JsonLeg<T> extends Leg<T> {
       throw this.answerFault(status, answer.toString('utf8'));
     }
     this.succeed(this.answered(answer, value));
-  }
-}
-
-function parseObject(answer: Buffer): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(answer.toString('utf8'));
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : null;
-  } catch {
-    return null;
   }
 }

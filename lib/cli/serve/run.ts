@@ -18,7 +18,9 @@ export async function runServe(given: Given): Promise<null> {
   process.on('SIGHUP', () => reload(gateway, settings, watch));
   endOnSignal(async () => {
     watch.stop();
+    say(farewell(gateway, settings));
     await gateway.close();
+    say('ended');
   });
   if (settings.keys === null) {
     say(
@@ -99,6 +101,12 @@ function welcome({ url, metricsUrl, live }: Gateway, settings: GatewaySettings):
     ...(page ? [`page ${pageUrl(url, settings.host)}`] : []),
     `${count(settings.drainS, 'second')} to drain`,
   ].join('; ');
+}
+
+function farewell({ live }: Gateway, { drainS }: GatewaySettings): string {
+  const { in_flight: running, queued } = live.state();
+  const work = `${count(running, 'request')} in flight, ${queued} queued`;
+  return `ending: no new work; ${work}; at most ${count(drainS, 'second')}; a second signal ends it at once`;
 }
 
 /** On every interface the page is told by the one name of this machine that it answers to. */
