@@ -19,7 +19,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NarwhalError } from './errors';
 import { newId } from './ids';
 import { OUTCOMES, type Terminal } from './outcomes';
-import type { ParsedBody } from './request/parse-body';
+import type { ParsedBody } from './request/parsed-body';
 import { pathOf, withoutSlash } from './request/route';
 import { ServingRecord } from './serving/record';
 
@@ -206,7 +206,10 @@ export function narwhalContext(req: IncomingMessage): NarwhalContext | undefined
     requestId,
     clientRequestId,
     identity,
-    body: body?.value,
+    // Not before somebody asks: a long body is parsed for it.
+    get body() {
+      return body?.value;
+    },
     timings: Object.freeze({ arrivedAt, prefillAnsweredAt, firstOutputAt, lastOutputAt }),
     terminal: outcome?.terminal ?? null,
     reason: outcome?.reason ?? null,

@@ -1,4 +1,5 @@
 /** The text of an object with some members replaced, and every other byte as the client wrote it. */
+import { visitRange } from './chunks';
 import type { Member } from './members';
 
 /** What becomes of a member: new JSON text for its value, null to leave it out, undefined to leave it as it is. */
@@ -22,24 +23,28 @@ const COMMA = Buffer.from(',');
  * @returns the text of the object alone, from its opening to its closing brace.
  */
 export function splice(bytes: Buffer, members: readonly Member[], edits: ReadonlyMap<string, Edit>): Buffer {
-  return piecesOf(bytes, members, edits).join();
+  return piecesOf([bytes], members, edits).join();
 }
 
 /**
- * As `splice`, without copying what is long: the text is in the parts, one after another, and the long ones are
- * views of `bytes`. A 100 KB prompt is not copied for each leg, which also leaves the collector half the work
+ * As `splice` for text in chunks, without copying what is long: the text is in the parts, one after another, and the long ones are
+ * views of `chunks`. A 100 KB prompt is not copied for each leg, which also leaves the collector half the work
  * (`npm run bench -- prompts`).
  */
 export function spliceParts(
-  bytes: Buffer,
+  chunks: readonly Buffer[],
   members: readonly Member[],
   edits: ReadonlyMap<string, Edit>,
 ): readonly Buffer[] {
-  return piecesOf(bytes, members, edits).parts();
+  return piecesOf(chunks, members, edits).parts();
 }
 
-function piecesOf(bytes: Buffer, members: readonly Member[], edits: ReadonlyMap<string, Edit>): Pieces {
-  const text = new Pieces(bytes);
+function piecesOf(
+  chunks: readonly Buffer[],
+  members: readonly Member[],
+  edits: ReadonlyMap<string, Edit>,
+): Pieces {
+  const text = new Pieces(chunks);
   text.add(OPEN);
   /** Edited names that have their place. */
   const placed: string[] = [];
@@ -84,13 +89,13 @@ const LONG = 8 * 1024;
  * `subarray` costs more than the copy of a short part (`npm run bench -- json`, 6 us for the two legs).
  */
 class Pieces {
-  readonly #source: Buffer;
+  readonly #source: readonly Buffer[];
   readonly #parts: Buffer[] = [];
   readonly #from: number[] = [];
   readonly #to: number[] = [];
   #length = 0;
 
-  constructor(source: Buffer) {
+  constructor(source: readonly Buffer[]) {
     this.#source = source;
   }
 
@@ -100,7 +105,9 @@ class Pieces {
 
   /** Keeps the bytes of the source from `from` up to, not including, `to`. */
   keep(from: number, to: number): void {
-    this.#note(this.#source, from, to);
+    const [only] = this.#source;
+    if (this.#source.length === 1) this.#note(only!, from, to);
+    else visitRange(this.#source, from, to, (chunk, start, end) => this.#note(chunk, start, end));
   }
 
   /** A comma, unless nothing stands behind the opening brace yet. */

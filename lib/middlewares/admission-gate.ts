@@ -205,7 +205,7 @@ async function takeTokens(
 ): Promise<void> {
   const { tenant } = visit;
   if (tenant === null || tenant.tokensPerMinute === null || body === null) return;
-  const tokens = (record.inputLen ?? 0) + (wantedLength(body.value) ?? 0);
+  const tokens = (record.inputLen ?? 0) + (wantedLength(body.outline) ?? 0);
   const draw = limiter.take(tenant, 0, tokens);
   const verdict = showLimits(draw instanceof Promise ? await draw : draw, res);
   if (verdict.waitS !== null) throw overOwnLimit(verdict.waitS);

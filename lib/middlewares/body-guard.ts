@@ -3,9 +3,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestContext } from '../context';
 import type { NarwhalError } from '../errors';
 import { checkNumber, checkOptions } from '../options';
-import type { ParsedBody } from '../request/parse-body';
-import { type BodyRequest, readBody } from '../request/read-body';
+import type { ParsedBody } from '../request/parsed-body';
+import { readBody } from '../request/read-body';
 import { checkOnError, enter, type NarwhalHandler, type RefusalOptions, refuse } from './handler';
+import { leaveBody } from './leave-body';
 
 type Next = (error?: unknown) => void;
 
@@ -69,10 +70,7 @@ export function bodyOf(req: IncomingMessage, context: RequestContext, maxBytes: 
   context.reading = readBody(req, { maxBytes }).then((body) => {
     context.record.waited(since);
     context.body = body;
-    const holder = req as BodyRequest & { _body?: boolean };
-    holder.body = body.value;
-    // Keeps a parser of Express 4 that is mounted behind us from reading once more.
-    holder._body = true;
+    leaveBody(req, body);
     return body;
   });
   return context.reading;

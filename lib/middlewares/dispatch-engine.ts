@@ -78,7 +78,7 @@ export function dispatchTo(serving: Serving, logger: Logger | undefined, onError
       try {
         const body = context.body ?? (await bodyOf(req, context, maxRequestBytes));
         const route = guessRoute(context.route, body);
-        const refusal = checkReserved(body.value) ?? checkRequired(body.value, route);
+        const refusal = checkReserved(body.outline) ?? checkRequired(body.outline, route);
         if (refusal !== null) throw refusal;
         const whenClosed = (step: () => void): void => context.whenClosed(res, step);
         const trace = traceOf(req);

@@ -38,5 +38,5 @@ export function modelGuard(options: ModelGuardOptions): NarwhalHandler {
   }
   const served: readonly string[] = [...models];
   const checks = createBodyChecks();
-  return bodyGuard('modelGuard', options, KEYS, (body) => checks.checkModel(body.value, served));
+  return bodyGuard('modelGuard', options, KEYS, (body) => checks.checkModel(body.outline, served));
 }

@@ -22,5 +22,7 @@ export type OutputGuardOptions = BodyGuardOptions;
  */
 export function outputGuard(options?: OutputGuardOptions): NarwhalHandler {
   const checks = createBodyChecks();
-  return bodyGuard('outputGuard', options, BODY_GUARD_KEYS, (body) => checks.checkOutputOptions(body.value));
+  return bodyGuard('outputGuard', options, BODY_GUARD_KEYS, (body) =>
+    checks.checkOutputOptions(body.outline),
+  );
 }

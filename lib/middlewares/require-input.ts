@@ -10,6 +10,6 @@ import type { NarwhalHandler } from './handler';
  */
 export function requireInput(options: BodyGuardOptions): NarwhalHandler {
   return bodyGuard('requireInput', options, BODY_GUARD_KEYS, (body, context) =>
-    checkRequired(body.value, guessRoute(context.route, body)),
+    checkRequired(body.outline, guessRoute(context.route, body)),
   );
 }

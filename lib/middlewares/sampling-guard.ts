@@ -22,6 +22,6 @@ export type SamplingGuardOptions = BodyGuardOptions;
 export function samplingGuard(options?: SamplingGuardOptions): NarwhalHandler {
   const checks = createBodyChecks();
   return bodyGuard('samplingGuard', options, BODY_GUARD_KEYS, (body) =>
-    checks.checkSamplingWidth(body.value),
+    checks.checkSamplingWidth(body.outline),
   );
 }

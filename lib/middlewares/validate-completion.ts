@@ -46,10 +46,10 @@ export function validateCompletion(options?: ValidateCompletionOptions): Narwhal
     throw new ConfigError('validateCompletion: requireInput must be a boolean');
   }
   return bodyGuard('validateCompletion', options, KEYS, (body, context) => {
-    const { value } = body;
-    const refusal = checks.checkFieldTypes(value) ?? checks.checkReserved(value);
+    const { outline } = body;
+    const refusal = checks.checkFieldTypes(outline) ?? checks.checkReserved(outline);
     if (refusal !== null || !requireInput) return refusal;
-    return checks.checkRequired(value, route ?? guessRoute(context.route, body));
+    return checks.checkRequired(outline, route ?? guessRoute(context.route, body));
   });
 }
 

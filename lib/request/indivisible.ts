@@ -1,7 +1,7 @@
 /** Bodies that one prefill and one decode cannot serve (contract: section 7). Pure. */
 import { NarwhalError } from '../errors';
 import { arrayElements, type Span } from '../json/members';
-import type { ParsedBody } from './parse-body';
+import type { BodyValue, ParsedBody } from './parsed-body';
 import type { Route } from './schema';
 import { isPresent, own } from './values';
 
@@ -32,7 +32,7 @@ const MAX_PROMPTS = 64;
  *   several prompts: one handoff would serve them all.
  */
 export function splitPlan(parsed: ParsedBody, route: Route): SplitPlan {
-  const { value } = parsed;
+  const { outline: value } = parsed;
   const count = route === 'completion' ? countPrompts(own(value, 'prompt')) : 1;
   if (count > MAX_PROMPTS) {
     throw new NarwhalError('badFieldType', `prompt must hold at most ${MAX_PROMPTS} prompts`, {
@@ -68,7 +68,7 @@ function isPrompt(item: unknown): boolean {
   return typeof item === 'string' || Array.isArray(item);
 }
 
-function singleLegField(value: ParsedBody['value']): 'prompt_logprobs' | 'echo' | null {
+function singleLegField(value: BodyValue): 'prompt_logprobs' | 'echo' | null {
   if (isPresent(own(value, 'prompt_logprobs'))) return 'prompt_logprobs';
   const logprobs = own(value, 'logprobs');
   // Zero asks for the logprob of each token alone; false is how chat says that none are wanted.
@@ -76,7 +76,7 @@ function singleLegField(value: ParsedBody['value']): 'prompt_logprobs' | 'echo' 
 }
 
 /** Engines make one prompt of each item of `prompt_embeds`, and one more of a `prompt` beside it. */
-function checkEmbeds(value: ParsedBody['value']): void {
+function checkEmbeds(value: BodyValue): void {
   const embeds = own(value, 'prompt_embeds');
   const prompt = own(value, 'prompt');
   const count = Array.isArray(embeds) ? embeds.length : Number(isPresent(embeds));

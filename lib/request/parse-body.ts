@@ -1,42 +1,43 @@
 /** The client's body, parsed once and kept as text (contract: section 4, step 3). */
 import { isAscii, isUtf8 } from 'node:buffer';
 import { NarwhalError } from '../errors';
-import { hasDuplicates, type Member, objectMembers } from '../json/members';
+import { joined, lengthOf } from '../json/chunks';
+import { hasDuplicates, objectMembers } from '../json/members';
+import { LONG_BODY_BYTES, outlinedBody } from './outline';
+import { ParsedBody } from './parsed-body';
 import { hasLoneSurrogate } from './surrogates';
 import { isObject } from './values';
-
-/** A body that passed the checks of its text. */
-export interface ParsedBody {
-  /** The client's own text, without a byte order mark. */
-  readonly bytes: Buffer;
-  /** For looking only. What goes on is cut from `bytes`, which this value cannot always restore. */
-  readonly value: Readonly<Record<string, unknown>>;
-  /** Where each top-level member stands in `bytes`; no name occurs twice. */
-  readonly members: readonly Member[];
-}
 
 const NOT_JSON = 'the request body is not valid JSON';
 const NOT_OBJECT = 'the request body must be a JSON object';
 
+/** The byte order mark, which some clients put before their text. */
+const MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
 /**
  * Parses the bytes of a body.
  *
- * @param bytes inflated, not decoded. They are kept, not copied.
+ * @param given inflated, not decoded, in one piece or as it came. It is kept, not copied.
  * @throws {NarwhalError} `badEncoding` for bytes that are not UTF-8; `badJson` for text that is not
  *   JSON or holds half a surrogate pair; `badBodyShape` for another value than an object, and for a
  *   top-level key that occurs twice.
  */
-export function parseBody(bytes: Buffer): ParsedBody {
-  const text = withoutMark(bytes);
-  const decoded = decode(text);
-  return mark(text, decoded, parseJson(decoded));
+export function parseBody(given: Buffer | readonly Buffer[]): ParsedBody {
+  const chunks = withoutMark(Buffer.isBuffer(given) ? [given] : (given as readonly Buffer[]));
+  const isLong = lengthOf(chunks) >= LONG_BODY_BYTES;
+  if (isLong && chunks.every((chunk) => isAscii(chunk))) {
+    const body = outlinedBody(chunks);
+    if (body !== null) return body;
+  }
+  // A character may stand in two chunks, so that only the whole can be checked.
+  const bytes = joined(chunks);
+  if (isAscii(bytes)) return wholeBody(bytes, bytes.toString('latin1'));
+  if (!isUtf8(bytes)) throw new NarwhalError('badEncoding', 'the request body is not valid UTF-8');
+  return (isLong ? outlinedBody([bytes]) : null) ?? wholeBody(bytes, bytes.toString('utf8'));
 }
 
-function decode(text: Buffer): string {
-  // ASCII, which most long prompts are, is decoded three times as fast as what only may be.
-  if (isAscii(text)) return text.toString('latin1');
-  if (!isUtf8(text)) throw new NarwhalError('badEncoding', 'the request body is not valid UTF-8');
-  return text.toString('utf8');
+function wholeBody(bytes: Buffer, text: string): ParsedBody {
+  return mark(bytes, text, parseJson(text));
 }
 
 /**
@@ -60,9 +61,13 @@ export function bodyFromValue(value: unknown): ParsedBody {
   return mark(Buffer.from(text), text, value);
 }
 
-function withoutMark(bytes: Buffer): Buffer {
-  const marked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
-  return marked ? bytes.subarray(3) : bytes;
+function withoutMark(chunks: readonly Buffer[]): readonly Buffer[] {
+  const [first] = chunks;
+  if (first === undefined || first[0] !== 0xef) return chunks;
+  if (first.length < MARK.length && chunks.length > 1) return withoutMark([joined(chunks)]);
+  return first.subarray(0, MARK.length).equals(MARK)
+    ? [first.subarray(MARK.length), ...chunks.slice(1)]
+    : chunks;
 }
 
 function parseJson(text: string): unknown {
@@ -83,5 +88,5 @@ function mark(bytes: Buffer, text: string, value: unknown): ParsedBody {
   if (hasDuplicates(members)) {
     throw new NarwhalError('badBodyShape', 'the request body must not repeat a top-level key');
   }
-  return { bytes, value, members };
+  return new ParsedBody({ chunks: [bytes], outline: value, value, members });
 }

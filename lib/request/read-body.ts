@@ -1,9 +1,11 @@
 /** The bytes of the client's body, read by us or by the host before us. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ClientGoneError, NarwhalError } from '../errors';
+import { joined } from '../json/chunks';
 import { encodingOf, inflateBody, tooLarge } from './content-encoding';
 import { drain } from './drain';
-import { bodyFromValue, type ParsedBody, parseBody } from './parse-body';
+import { bodyFromValue, parseBody } from './parse-body';
+import type { ParsedBody } from './parsed-body';
 
 /** A request as the host hands it over: a parser may have left the body on it. */
 export interface BodyRequest extends IncomingMessage {
@@ -34,9 +36,9 @@ export async function readBody(req: BodyRequest, { maxBytes }: ReadBodyOptions):
   if (req.readableDidRead || req.readableEnded) return bodyOfHost(req, maxBytes);
   try {
     const encoding = encodingOf(req.headers['content-encoding']);
-    const bytes = await readStream(req, maxBytes);
-    if (encoding === null || bytes.length === 0) return parseBody(bytes);
-    return parseBody(await inflateBody(bytes, encoding, maxBytes));
+    const chunks = await readStream(req, maxBytes);
+    if (encoding === null || chunks.length === 0) return parseBody(chunks);
+    return parseBody(await inflateBody(joined(chunks), encoding, maxBytes));
   } catch (error) {
     drain(req);
     throw error;
@@ -68,7 +70,7 @@ function bodyOfHost(req: BodyRequest, maxBytes: number): ParsedBody {
   if (typeof body === 'string') return parseBody(within(Buffer.from(body), maxBytes));
   if (body !== undefined) {
     const parsed = bodyFromValue(body);
-    within(parsed.bytes, maxBytes);
+    if (parsed.length > maxBytes) throw tooLarge(maxBytes);
     return parsed;
   }
   if (req.readableAborted) throw new ClientGoneError();
@@ -84,8 +86,8 @@ function within(bytes: Buffer, maxBytes: number): Buffer {
   return bytes;
 }
 
-/** All bytes of the stream. Leaves no listener behind, however it ends. */
-function readStream(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
+/** All bytes of the stream, as they came. Leaves no listener behind, however it ends. */
+function readStream(req: IncomingMessage, maxBytes: number): Promise<Buffer[]> {
   const { socket } = req;
   if (req.destroyed || socket.destroyed) return Promise.reject(new ClientGoneError());
   if (Number(req.headers['content-length']) > maxBytes) return Promise.reject(tooLarge(maxBytes));
@@ -107,7 +109,7 @@ function readStream(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
     };
     const onEnd = () => {
       stop();
-      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
+      resolve(chunks);
     };
     const onGone = () => {
       stop();

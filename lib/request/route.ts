@@ -1,5 +1,5 @@
 /** Which of the two completion routes a request is for. */
-import type { ParsedBody } from './parse-body';
+import type { ParsedBody } from './parsed-body';
 import type { Route } from './schema';
 
 /** Paths of the routes, as clients and engines know them. */
@@ -40,8 +40,8 @@ export function routeOf(path: string): Route | null {
  * The route of a request under whatever path the host has mounted a middleware: told by the end of the
  * path, else by the body.
  */
-export function guessRoute(path: string, { value }: ParsedBody): Route {
+export function guessRoute(path: string, { outline }: ParsedBody): Route {
   if (isChatPath(path)) return 'chat';
   if (path.endsWith('/completions')) return 'completion';
-  return Object.hasOwn(value, 'messages') ? 'chat' : 'completion';
+  return Object.hasOwn(outline, 'messages') ? 'chat' : 'completion';
 }

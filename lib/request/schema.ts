@@ -1,13 +1,11 @@
 /** The fields of a body that are checked, and the exact words of each refusal (contract: section 4). */
 import { Ajv, type ErrorObject } from 'ajv';
 import { NarwhalError } from '../errors';
-import type { ParsedBody } from './parse-body';
+import type { BodyValue } from './parsed-body';
 import { isObject, isPresent, own } from './values';
 
 /** The two completion routes. */
 export type Route = 'completion' | 'chat';
-
-type Value = ParsedBody['value'];
 
 /** Top-level members that are the router's own: a client's value never reaches an engine. */
 export const RESERVED_FIELDS = Object.freeze([
@@ -44,17 +42,17 @@ const FIELDS = new Map([
 /** The checks of a body. Each looks at own members only, changes nothing, and returns the refusal. */
 export interface BodyChecks {
   /** Types of the fields that the router reads; null means absent. */
-  checkFieldTypes(value: Value): NarwhalError | null;
+  checkFieldTypes(value: BodyValue): NarwhalError | null;
   /** Engine arguments that are the router's. `RESERVED_FIELDS` are dropped instead, by who splices. */
-  checkReserved(value: Value): NarwhalError | null;
+  checkReserved(value: BodyValue): NarwhalError | null;
   /** Output that an assembled answer cannot carry; a streamed one can, so nothing is refused there. */
-  checkOutputOptions(value: Value): NarwhalError | null;
+  checkOutputOptions(value: BodyValue): NarwhalError | null;
   /** @param models every name that is served. */
-  checkModel(value: Value, models: readonly string[]): NarwhalError | null;
+  checkModel(value: BodyValue, models: readonly string[]): NarwhalError | null;
   /** The one-token prefill and the decode must share one sampling width. */
-  checkSamplingWidth(value: Value): NarwhalError | null;
+  checkSamplingWidth(value: BodyValue): NarwhalError | null;
   /** The prompt that the route needs. An empty list counts as missing, an empty string does not. */
-  checkRequired(value: Value, route: Route): NarwhalError | null;
+  checkRequired(value: BodyValue, route: Route): NarwhalError | null;
 }
 
 /** Builds the checks; the schema is compiled here, once per caller. */
@@ -84,14 +82,14 @@ function wrongType({ instancePath }: ErrorObject): NarwhalError {
   return new NarwhalError('badFieldType', message, { param });
 }
 
-export function checkReserved(value: Value): NarwhalError | null {
+export function checkReserved(value: BodyValue): NarwhalError | null {
   const xargs = own(value, 'vllm_xargs');
   const key = isObject(xargs) ? RESERVED_XARGS.find((name) => Object.hasOwn(xargs, name)) : undefined;
   if (key === undefined) return null;
   return new NarwhalError('reservedField', `vllm_xargs must not set ${key}`, { param: 'vllm_xargs' });
 }
 
-export function checkOutputOptions(value: Value): NarwhalError | null {
+export function checkOutputOptions(value: BodyValue): NarwhalError | null {
   if (own(value, 'stream') === true) return null;
   if (isPresent(own(value, 'audio'))) return badOption('audio', 'is not supported');
   const modalities = own(value, 'modalities');
@@ -112,12 +110,12 @@ function isTextOnly(modalities: unknown): boolean {
   return Array.isArray(modalities) && modalities.length === 1 && modalities[0] === 'text';
 }
 
-function isFunctionTool(tool: Value): boolean {
+function isFunctionTool(tool: BodyValue): boolean {
   const type = own(tool, 'type');
   return type === undefined || type === 'function';
 }
 
-export function checkModel(value: Value, models: readonly string[]): NarwhalError | null {
+export function checkModel(value: BodyValue, models: readonly string[]): NarwhalError | null {
   const model = own(value, 'model');
   if (!isPresent(model) || models.includes(model as string)) return null;
   return new NarwhalError('unknownModel', 'the model does not exist or is not served here', {
@@ -125,7 +123,7 @@ export function checkModel(value: Value, models: readonly string[]): NarwhalErro
   });
 }
 
-export function checkSamplingWidth(value: Value): NarwhalError | null {
+export function checkSamplingWidth(value: BodyValue): NarwhalError | null {
   for (const param of ['n', 'best_of']) {
     const width = own(value, param);
     if (isPresent(width) && width !== 1) return badWidth(param, 'must be 1');
@@ -139,7 +137,7 @@ function badWidth(param: string, words: string): NarwhalError {
   return new NarwhalError('badSamplingWidth', `${param} ${words}`, { param });
 }
 
-export function checkRequired(value: Value, route: Route): NarwhalError | null {
+export function checkRequired(value: BodyValue, route: Route): NarwhalError | null {
   const param = route === 'chat' ? 'messages' : 'prompt';
   if (isFilled(own(value, param))) return null;
   if (route === 'completion' && isFilled(own(value, 'prompt_embeds'))) return null;

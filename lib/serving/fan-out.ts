@@ -22,7 +22,7 @@ import { noteUsage, sumUsage, wantsUsage } from './usage';
  */
 export async function serveList(serving: Serving, job: Job, prompts: readonly Span[]): Promise<void> {
   job.record.parts = prompts.length;
-  const streams = job.body.value['stream'] === true;
+  const streams = job.body.outline['stream'] === true;
   await (streams ? streamParts(serving, job, prompts) : assembleParts(serving, job, prompts));
 }
 
@@ -45,7 +45,7 @@ async function streamParts(serving: Serving, job: Job, prompts: readonly Span[])
   });
   const usage = sumUsage(usages.filter((part) => part !== undefined));
   if (usage !== null) noteUsage(record, usage);
-  if (!wantsUsage(job.body.value) || usageFrame === null) {
+  if (!wantsUsage(job.body.outline) || usageFrame === null) {
     answer.done();
     return;
   }
@@ -86,8 +86,8 @@ async function together(
   const forget = job.presence.onLeave((why) => presence.leave(why));
   const tokens = Math.max(1, Math.ceil(job.tokens / prompts.length));
   let first: unknown = null;
-  const parts = prompts.map(async ({ start, end }, index) => {
-    const prompt = job.body.bytes.subarray(start, end);
+  const parts = prompts.map(async (span, index) => {
+    const prompt = job.body.textOf(span);
     try {
       await run({ ...job, presence, tokens, part: { index, prompt } }, index);
     } catch (error) {

@@ -1,5 +1,5 @@
 /** What is served: one request, or one prompt of a list. */
-import type { ParsedBody } from '../request/parse-body';
+import type { ParsedBody } from '../request/parsed-body';
 import type { Route } from '../request/schema';
 import type { Answer } from './answer';
 import type { Presence } from './presence';

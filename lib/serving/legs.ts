@@ -4,7 +4,7 @@ import type { Dialect, FieldAction } from '../engines/dialects/dialect';
 import { type CallBody, ONE_PIECE_BYTES } from '../engines/transport';
 import { objectMembers } from '../json/members';
 import { type Edit, splice, spliceParts } from '../json/splice';
-import type { ParsedBody } from '../request/parse-body';
+import type { ParsedBody } from '../request/parsed-body';
 
 type Edits = Map<string, Edit>;
 
@@ -45,13 +45,13 @@ export class LegWriter {
    *
    * @param prompt raw JSON text that stands in for `prompt`: one part of a list.
    */
-  prefill({ bytes, members, value }: ParsedBody, prompt?: Buffer): CallBody {
+  prefill(body: ParsedBody, prompt?: Buffer): CallBody {
     let edits = this.#prefill;
     for (const field of this.#loosened) {
-      if (isForced(value[field])) edits = new Map([...edits, [field, '"auto"']]);
+      if (isForced(body.outline[field])) edits = new Map([...edits, [field, '"auto"']]);
     }
     if (prompt !== undefined) edits = new Map([...edits, ['prompt', prompt]]);
-    return written(bytes, members, edits);
+    return written(body, edits);
   }
 
   /**
@@ -59,35 +59,36 @@ export class LegWriter {
    *
    * @param handoff its raw JSON text; null for a single leg.
    */
-  decode({ bytes, members, value }: ParsedBody, handoff: Buffer | null, prompt?: Buffer): CallBody {
+  decode(body: ParsedBody, handoff: Buffer | null, prompt?: Buffer): CallBody {
     // One map for all requests: it is filled and read within this call. A copy of it for each costs 2 us.
     const edits = prompt === undefined ? this.#decode : new Map(this.#decode);
     for (const field of this.#askUsage) {
-      edits.set(field, usageOptions(bytes, members, value, field) ?? undefined);
+      edits.set(field, usageOptions(body, field) ?? undefined);
     }
     for (const field of this.#handoffFields) edits.set(field, handoff);
     if (prompt !== undefined) edits.set('prompt', prompt);
-    return written(bytes, members, edits);
+    return written(body, edits);
   }
 
   /** The body of a leg that is the whole request: the client's, answered as JSON as the client asked. */
-  whole({ bytes, members }: ParsedBody): CallBody {
-    return written(bytes, members, this.#whole);
+  whole(body: ParsedBody): CallBody {
+    return written(body, this.#whole);
   }
 
   /** The body of a reclaim leg: one token with the handoff, so that a decode engine takes it and lets go. */
-  reclaim({ bytes, members }: ParsedBody, handoff: Buffer, prompt?: Buffer): Buffer {
+  reclaim(body: ParsedBody, handoff: Buffer, prompt?: Buffer): Buffer {
     const edits = new Map(this.#prefill);
     for (const field of this.#loosened) edits.set(field, null);
     for (const field of this.#handoffFields) edits.set(field, handoff);
     if (prompt !== undefined) edits.set('prompt', prompt);
-    return splice(bytes, members, edits);
+    return splice(body.bytes, body.members, edits);
   }
 }
 
-function written(bytes: Buffer, members: ParsedBody['members'], edits: Edits): CallBody {
-  const make = bytes.length > ONE_PIECE_BYTES ? spliceParts : splice;
-  return make(bytes, members, edits);
+function written(body: ParsedBody, edits: Edits): CallBody {
+  const { members } = body;
+  if (body.length > ONE_PIECE_BYTES) return spliceParts(body.chunks, members, edits);
+  return splice(body.bytes, members, edits);
 }
 
 function editsOf(
@@ -117,15 +118,11 @@ const USAGE_ALONE = Buffer.from('{"include_usage":true}');
  *
  * @returns null where the client's value is of another type: the engine is left to refuse it.
  */
-function usageOptions(
-  bytes: Buffer,
-  members: ParsedBody['members'],
-  value: ParsedBody['value'],
-  field: string,
-): string | Buffer | null {
-  const own = value[field];
+function usageOptions(body: ParsedBody, field: string): Buffer | null {
+  const own = body.outline[field];
   if (own === undefined || own === null) return USAGE_ALONE;
   if (typeof own !== 'object' || Array.isArray(own)) return null;
-  const member = members.find(({ name }) => name === field)!;
-  return splice(bytes, objectMembers(bytes, member.valueStart), new Map([['include_usage', 'true']]));
+  const { valueStart: start, valueEnd: end } = body.members.find(({ name }) => name === field)!;
+  const text = body.textOf({ start, end });
+  return splice(text, objectMembers(text), new Map([['include_usage', 'true']]));
 }

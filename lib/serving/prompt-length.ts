@@ -1,6 +1,6 @@
 /** How many tokens a prompt has: exactly where that can be known, else as well as can be said. */
 import type { Fleet } from '../engines/fleet';
-import type { ParsedBody } from '../request/parse-body';
+import type { BodyValue, ParsedBody } from '../request/parsed-body';
 import type { Route } from '../request/schema';
 import { engineHeaders } from './leg';
 
@@ -32,8 +32,8 @@ const TOKENIZE_FIELDS: Readonly<Record<Route, readonly string[]>> = {
  * @returns tokens: exact for a prompt of token ids, else the bytes of the prompt's JSON text divided by
  *   `charsPerToken`; at least 1.
  */
-export function promptLength({ members, value }: ParsedBody, charsPerToken: number): number {
-  const exact = tokenCount(value['prompt']);
+export function promptLength({ members, outline }: ParsedBody, charsPerToken: number): number {
+  const exact = tokenCount(outline['prompt']);
   if (exact !== null) return exact;
   let bytes = 0;
   for (const { name, valueStart, valueEnd } of members) {
@@ -55,23 +55,23 @@ export function inputLength(
 ): number | Promise<number> {
   const { engine, model } = fleet.config;
   const estimate = promptLength(body, engine.charsPerToken);
-  if (!engine.tokenize || !canAsk(body.value, route)) return estimate;
+  if (!engine.tokenize || !canAsk(body.outline, route)) return estimate;
   const question = tokenizeBody(body, route, model);
   const headers = engineHeaders(fleet.config, `${rid}-tokenize`, {});
   return fleet.tokenizer.count(question, headers).then((count) => Math.max(1, count ?? estimate));
 }
 
 /** `/tokenize` takes one text, or messages: no list, no token ids. */
-function canAsk(value: ParsedBody['value'], route: Route): boolean {
+function canAsk(value: BodyValue, route: Route): boolean {
   return route === 'chat' ? Array.isArray(value['messages']) : typeof value['prompt'] === 'string';
 }
 
 /** The client's own JSON text of what shapes the prompt, and the engine's own name of the model. */
-function tokenizeBody({ bytes, members, value }: ParsedBody, route: Route, model: string): Buffer {
+function tokenizeBody(body: ParsedBody, route: Route, model: string): Buffer {
   const parts: Buffer[] = [Buffer.from(`{"model":${JSON.stringify(model)}`)];
-  for (const { name, valueStart, valueEnd } of members) {
-    if (!TOKENIZE_FIELDS[route].includes(name) || value[name] === null) continue;
-    parts.push(Buffer.from(`,"${name}":`), bytes.subarray(valueStart, valueEnd));
+  for (const { name, valueStart: start, valueEnd: end } of body.members) {
+    if (!TOKENIZE_FIELDS[route].includes(name) || body.outline[name] === null) continue;
+    parts.push(Buffer.from(`,"${name}":`), body.textOf({ start, end }));
   }
   parts.push(Buffer.from('}'));
   return Buffer.concat(parts);

@@ -4,7 +4,7 @@ import { EngineFault } from '../engines/fault';
 import type { Fleet } from '../engines/fleet';
 import { isNarwhalError, NarwhalError } from '../errors';
 import { type SplitPlan, splitPlan } from '../request/indivisible';
-import type { ParsedBody } from '../request/parse-body';
+import type { BodyValue, ParsedBody } from '../request/parsed-body';
 import { ROUTE_PATHS } from '../request/route';
 import type { Route } from '../request/schema';
 import { Answer } from './answer';
@@ -88,11 +88,11 @@ export async function serveRequest(serving: Serving, request: AdmittedRequest): 
     oneLeg: plan.kind === 'single-leg',
   };
   record.inputLen = job.tokens;
-  record.wantedLen = wantedLength(body.value);
+  record.wantedLen = wantedLength(body.outline);
   const stopBeating = beat(serving, job);
   try {
     if (plan.kind === 'list') await serveList(serving, job, plan.prompts);
-    else if (body.value['stream'] === true) await serveStream(serving, job, choicesOf(plan));
+    else if (body.outline['stream'] === true) await serveStream(serving, job, choicesOf(plan));
     else if (plan.kind === 'single-leg') await servePlain(serving, job);
     else await serveWhole(serving, job);
     learn(serving.fleet, record);
@@ -109,7 +109,7 @@ export async function serveRequest(serving: Serving, request: AdmittedRequest): 
 
 async function serveStream(serving: Serving, job: Job, choices: number): Promise<void> {
   const { answer, record, route, body } = job;
-  const options = { route, wantsUsage: wantsUsage(body.value), choices };
+  const options = { route, wantsUsage: wantsUsage(body.outline), choices };
   await serve(serving, job, new Relay(answer, record, options));
   answer.done();
 }
@@ -167,7 +167,7 @@ function learn(fleet: Fleet, record: ServingRecord): void {
 /** Comments for a stream that has had no output for `heartbeat_s`; they stop at the first output. */
 function beat(serving: Serving, { body, answer }: Job): () => void {
   const { heartbeatS } = serving.fleet.config.serving;
-  if (heartbeatS <= 0 || body.value['stream'] !== true) return () => {};
+  if (heartbeatS <= 0 || body.outline['stream'] !== true) return () => {};
   const timer = setInterval(() => {
     if (answer.hasOutput) clearInterval(timer);
     else answer.comment();
@@ -188,7 +188,7 @@ function checkSingleLeg(fleet: Fleet, plan: SplitPlan): void {
 }
 
 /** The most tokens that the client asked for. */
-export function wantedLength(value: ParsedBody['value']): number | null {
+export function wantedLength(value: BodyValue): number | null {
   for (const name of ['max_completion_tokens', 'max_tokens']) {
     const wanted = value[name];
     if (typeof wanted === 'number') return wanted;

@@ -1,9 +1,9 @@
 /** The engine's token counts, noted for the journal. */
-import type { ParsedBody } from '../request/parse-body';
+import type { BodyValue } from '../request/parsed-body';
 import type { ServingRecord } from './record';
 
 /** Whether the client asked for the usage frame of a stream. */
-export function wantsUsage(value: ParsedBody['value']): boolean {
+export function wantsUsage(value: BodyValue): boolean {
   const options = value['stream_options'];
   return (
     typeof options === 'object' &&
