@@ -27,6 +27,7 @@ import {
 import { narwhalRouter } from '../../lib/index';
 import { GEN_AI_BUCKETS } from '../../lib/inspection/buckets';
 import { loadOtel } from '../../lib/inspection/otel';
+import { ParsedBody } from '../../lib/request/parsed-body';
 import { thrownBy } from '../helpers/alone';
 import { CHAT, CHAT_BODY, COMPLETION_BODY, COMPLETIONS, call } from '../helpers/call';
 import { closeLater } from '../helpers/close-all';
@@ -69,6 +70,18 @@ function named(spans: readonly ReadableSpan[], name: string): ReadableSpan {
 const FAST: GatewayOptions['fleetFile'] = { serving: { retry_base_s: 0.001, retry_cap_s: 0.001 } };
 
 describe('tracing', () => {
+  it('says of a long prompt what it says of a short one, without parsing it', async () => {
+    const value = jest.spyOn(ParsedBody.prototype, 'value', 'get');
+    const exporter = setUpTracing();
+    const gateway = await startGateway();
+    const messages = [{ role: 'user', content: 'x'.repeat(100_000) }];
+    await call(gateway.url + CHAT, { body: { ...CHAT_BODY, messages, max_tokens: 4 } });
+    const whole = named(await finished(exporter, gateway), 'chat example/model');
+    expect(whole.attributes).toMatchObject({ 'gen_ai.request.max_tokens': 4 });
+    expect(value).not.toHaveBeenCalled();
+    value.mockRestore();
+  });
+
   it('makes one internal span for a request and a client span for each leg, below the caller', async () => {
     const exporter = setUpTracing();
     const gateway = await startGateway();

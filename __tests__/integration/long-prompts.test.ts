@@ -2,6 +2,7 @@
 import express, { type RequestHandler } from 'express';
 import request from 'supertest';
 import { narwhalContext, validateCompletion } from '../../lib/index';
+import { ParsedBody } from '../../lib/request/parsed-body';
 import { appOf } from '../helpers/alone';
 import { CHAT, COMPLETIONS, startGateway } from './gateway';
 
@@ -41,6 +42,20 @@ describe('a long prompt', () => {
       true,
     );
     expect(decode).toContain('"stream_options_not":{"include_usage":false}');
+  });
+
+  it.each([false, true])('is neither joined nor parsed in whole on its way, streamed: %s', async (stream) => {
+    const value = jest.spyOn(ParsedBody.prototype, 'value', 'get');
+    const bytes = jest.spyOn(ParsedBody.prototype, 'bytes', 'get');
+    const gateway = await startGateway({
+      file: { serving: { admission: 'shadow' }, slo: { ttft_s: 10 } },
+    });
+    const text = `{"messages":[{"role":"user","content":"${ASCII}"}],"stream":${stream},"max_tokens":3}`;
+    expect((await gateway.post(CHAT, Buffer.from(text))).status).toBe(200);
+    expect(await gateway.row()).toMatchObject({ stream, wanted_len: 3, terminal: 'completed' });
+    expect([value.mock.calls, bytes.mock.calls]).toEqual([[], []]);
+    value.mockRestore();
+    bytes.mockRestore();
   });
 
   it('of a list is cut out of it exactly', async () => {

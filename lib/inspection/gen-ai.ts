@@ -54,7 +54,7 @@ export function endAttributes({ body }: RequestContext, row: JournalRow): Attrib
   if (row.queue_wait_s !== null) attributes['narwhal.queue_wait_s'] = row.queue_wait_s;
   if (row.cancelled_phase !== null) attributes['narwhal.cancelled_phase'] = row.cancelled_phase;
   for (const [field, name] of Object.entries(SAMPLING)) {
-    const value = body?.value[field];
+    const value = body?.outline[field];
     if (typeof value === 'number') attributes[name] = value;
   }
   return attributes;

@@ -82,7 +82,7 @@ export interface JournalRow {
  */
 export function buildRow(context: RequestContext, run: string, endedAt: number): JournalRow {
   const { record, arrivedAt, outcome, body } = context;
-  const stream = body?.value['stream'];
+  const stream = body?.outline['stream'];
   const since = (at: number | null): number | null => (at === null ? null : seconds(at - arrivedAt));
   const terminal = outcome?.terminal ?? 'failed';
   const outputLen = record.outputLen ?? (record.deltas > 0 ? record.deltas : null);

@@ -8,6 +8,7 @@ import { longStrings } from '../json/long-strings';
 import { hasDuplicates, type Member, objectMembers, type Span } from '../json/members';
 import { parseObject } from '../json/parse-object';
 import { ParsedBody } from './parsed-body';
+import { leaveYoungGarbage } from './young-garbage';
 
 /** A body that is shorter is parsed faster than it is cut. */
 export const LONG_BODY_BYTES = 16 * 1024;
@@ -30,7 +31,8 @@ const SPACE = 0x20;
  */
 export function outlinedBody(chunks: readonly Buffer[]): ParsedBody | null {
   const cuts = longStrings(chunks);
-  if (cuts === null || !areMost(cuts, lengthOf(chunks))) return null;
+  const length = lengthOf(chunks);
+  if (cuts === null || !areMost(cuts, length)) return null;
   const text = shortened(chunks, cuts);
   if (text === null) return null;
   const outline = parseObject(text);
@@ -38,6 +40,7 @@ export function outlinedBody(chunks: readonly Buffer[]): ParsedBody | null {
   if (outline === null || outline['model'] === SHORT) return null;
   const members = objectMembers(text);
   if (hasDuplicates(members)) return null;
+  leaveYoungGarbage(length);
   return new ParsedBody({ chunks, outline, value: null, members: moved(members, cuts) });
 }
 
