@@ -7,7 +7,7 @@ import { MAX_VIEWERS } from '../../../lib/inspection/page/viewers';
 import { bodyFor, CHAT, COMPLETIONS, call } from '../../helpers/call';
 import { type Gateway, type GatewayOptions, startGateway } from '../../helpers/create-app';
 import { findChromium, launch, openPage } from './browser';
-import { watch } from './watcher';
+import { watch, watchWhenFree } from './watcher';
 
 /** A browser on a busy machine takes its time. */
 jest.setTimeout(60_000);
@@ -275,7 +275,7 @@ inBrowser('the fleet page in a browser', () => {
     await page.reload();
     await seen(page, '#link', /^live$/);
     await page.locator('#pause').click();
-    others.push(await watch(url));
+    others.push(await watchWhenFree(url));
     await page.locator('#pause').click();
     await seen(page, '#notice', `${MAX_VIEWERS} people watch already`);
     for (const other of others) other.leave();

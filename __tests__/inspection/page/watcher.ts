@@ -1,5 +1,6 @@
 /** Watches the events of a fleet page on a bare connection. */
 import { type IncomingMessage, request } from 'node:http';
+import { setTimeout } from 'node:timers/promises';
 import type { PageFrame } from '../../../lib/inspection/page/frame';
 import { closeLater } from '../../helpers/close-all';
 
@@ -24,6 +25,18 @@ export function watch(url: string, headers: Record<string, string> = {}): Promis
     req.once('error', reject);
     req.end();
   });
+}
+
+/** As `watch`, once there is room: the gateway learns a little later than the test that another has left. */
+export async function watchWhenFree(url: string): Promise<Watcher> {
+  for (;;) {
+    try {
+      return await watch(url);
+    } catch (error) {
+      if ((error as Error).message !== 'status 503') throw error;
+      await setTimeout(10);
+    }
+  }
 }
 
 function read(res: IncomingMessage): Watcher {
