@@ -2,7 +2,7 @@
 // Prints a table of ratios with the floor beside each; exit status 1 when a row misses its floor, 2 when the
 // command line is wrong.
 //   --rounds      visits of each target
-//   --seconds     length of a window; `json` and `stream` take twice as much
+//   --seconds     length of a window; `stream` takes twice as much, `json` half as much again, twice as often
 //   --warm        requests before anything is measured, in place of each measure's own number
 //   --write-docs  keeps the rows in docs/performance/bench.json and in the table of docs/performance.md
 //   --profile     a folder for CPU profiles of the gateway; figures are worth nothing then
