@@ -5,8 +5,9 @@ import type { ParsedBody } from '../request/parsed-body';
 import type { BodyRequest } from '../request/read-body';
 
 /**
- * Leaves the value of the body in `req.body`. That of a long body is parsed when somebody looks at it, which
- * nobody does who lets the router serve the request.
+ * Leaves the value of the body in `req.body`. It is parsed when somebody looks at it, which nobody does who lets
+ * the router serve the request; and it is the host's alone, so that a change to it changes nothing that is checked
+ * or sent, of long bodies and of short ones.
  */
 export function leaveBody(req: IncomingMessage, body: ParsedBody): void {
   const holder = req as BodyRequest & { _body?: boolean };

@@ -56,9 +56,9 @@ export function bodyFromValue(value: unknown): ParsedBody {
     // No cause, as in `parseJson`: the error of a cycle names the members on its way.
     throw new NarwhalError('badJson', NOT_JSON);
   }
-  // What is checked must be what is sent: an object that writes itself is read back from its text.
-  if (typeof value['toJSON'] === 'function') return parseBody(Buffer.from(text ?? ''));
-  return mark(Buffer.from(text), text, value);
+  // What is checked must be what is sent, whatever the host does with its object from here on: the text is read back.
+  const body = parseBody(Buffer.from(text ?? ''));
+  return typeof value['toJSON'] === 'function' ? body : new ParsedBody({ ...body, value });
 }
 
 function withoutMark(chunks: readonly Buffer[]): readonly Buffer[] {
@@ -88,5 +88,5 @@ function mark(bytes: Buffer, text: string, value: unknown): ParsedBody {
   if (hasDuplicates(members)) {
     throw new NarwhalError('badBodyShape', 'the request body must not repeat a top-level key');
   }
-  return new ParsedBody({ chunks: [bytes], outline: value, value, members });
+  return new ParsedBody({ chunks: [bytes], outline: value, value: null, members });
 }

@@ -10,7 +10,7 @@ export interface BodyParts {
   /** The client's own text without a byte order mark, as it came. */
   readonly chunks: readonly Buffer[];
   readonly outline: BodyValue;
-  /** The whole value, where it was made already. */
+  /** The whole value, where the host has made it. */
   readonly value: BodyValue | null;
   readonly members: readonly Member[];
 }
@@ -22,8 +22,8 @@ export class ParsedBody {
   /** Bytes of the text. */
   readonly length: number;
   /**
-   * The value for our own checks. In a long body strings that nobody here reads, such as prompts, may be cut to
-   * a few characters; everything else is as in `value`.
+   * The value for our own checks, which no host ever holds: what is checked stays what is sent. In a long body
+   * strings that nobody here reads, such as prompts, may be cut to a few characters; everything else is as in `value`.
    */
   readonly outline: BodyValue;
   /** Where each top-level member stands in the text; no name occurs twice. */
@@ -47,8 +47,8 @@ export class ParsedBody {
   }
 
   /**
-   * The whole value, for looking only: what goes on is cut from the text, which this value cannot always
-   * restore. Of a long body it is parsed at the first use, which costs more than all else that is done with it.
+   * The whole value, for hosts to look at: what goes on is cut from the text, which this value cannot always
+   * restore. It is parsed at the first use, which of a long body costs more than all else that is done with it.
    */
   get value(): BodyValue {
     this.#value ??= JSON.parse(this.bytes.toString('utf8')) as BodyValue;
