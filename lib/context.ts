@@ -206,7 +206,7 @@ export function narwhalContext(req: IncomingMessage): NarwhalContext | undefined
     requestId,
     clientRequestId,
     identity,
-    // Not before somebody asks: a long body is parsed for it.
+    // Not before somebody asks: the text is parsed for it.
     get body() {
       return body?.value;
     },

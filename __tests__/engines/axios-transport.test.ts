@@ -59,6 +59,17 @@ function gate<T>(): {
   };
 }
 
+/** A call whose answer has begun and is held by an interceptor. */
+async function heldAnswer() {
+  const engine = await engineThat(({ socket }) => void socket.write(`${OK}content-length: 9\r\n\r\nhalf`));
+  const client = axios.create();
+  const response = gate<Parameters<Parameters<typeof client.interceptors.response.use>[0] & object>[0]>();
+  client.interceptors.response.use(response.hold);
+  const call = send(client, engine);
+  await response.entered;
+  return { engine, call, response };
+}
+
 describe('a client of the host', () => {
   it.each([
     ['its defaults for every method', (client: AxiosInstance) => client.defaults.headers.common],
@@ -147,12 +158,7 @@ describe('a call that is cut while an interceptor holds it', () => {
   });
 
   it('on its way back loses its socket, and says nothing more', async () => {
-    const engine = await engineThat(({ socket }) => void socket.write(`${OK}content-length: 9\r\n\r\nhalf`));
-    const client = axios.create();
-    const response = gate<Parameters<Parameters<typeof client.interceptors.response.use>[0] & object>[0]>();
-    client.interceptors.response.use(response.hold);
-    const call = send(client, engine);
-    await response.entered;
+    const { engine, call, response } = await heldAnswer();
     call.control.cut();
     await closed(engine.sockets[0]!);
     response.open();
@@ -182,12 +188,7 @@ describe('a call whose engine goes away', () => {
   });
 
   it('while an interceptor holds the answer fails behind its head', async () => {
-    const engine = await engineThat(({ socket }) => void socket.write(`${OK}content-length: 9\r\n\r\nhalf`));
-    const client = axios.create();
-    const response = gate<Parameters<Parameters<typeof client.interceptors.response.use>[0] & object>[0]>();
-    client.interceptors.response.use(response.hold);
-    const call = send(client, engine);
-    await response.entered;
+    const { engine, call, response } = await heldAnswer();
     engine.sockets[0]!.destroy();
     response.open();
     const { events, status, error } = await call.over;

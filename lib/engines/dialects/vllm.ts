@@ -4,6 +4,7 @@
  * Sources: `entrypoints/openai/server_utils.py`, `serve/utils/error_response.py`; the nested envelope is
  * of 0.10.1 (PR #22099), the flat one older; a wrong key is answered with a bare string.
  */
+import { parseObject } from '../../json/parse-object';
 import type { EngineRefusal } from '../fault';
 import type { Dialect, ErrorReading } from './dialect';
 import { VLLM_FIELDS } from './vllm-fields';
@@ -37,8 +38,8 @@ function refusalOf(status: number, words: ErrorWords): EngineRefusal {
 
 /** Accepts an error object, an error string, the flat form, and text that is not JSON. */
 function errorWords(body: string): ErrorWords {
-  const parsed = parse(body);
-  if (!isObject(parsed)) return bare(body);
+  const parsed = parseObject(body);
+  if (parsed === null) return bare(body);
   const { error } = parsed;
   if (typeof error === 'string') return bare(error);
   const source = isObject(error) ? error : parsed;
@@ -60,14 +61,6 @@ function frameStatus(frame: unknown): number {
   const source = isObject(frame['error']) ? frame['error'] : frame;
   const code = Number(source['code']);
   return Number.isInteger(code) && code >= 400 && code <= 599 ? code : 500;
-}
-
-function parse(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
