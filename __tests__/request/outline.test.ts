@@ -49,6 +49,20 @@ describe('a long body', () => {
     expect(body.bytes.toString()).toBe(text);
   });
 
+  it('is joined once where it came in small chunks, of which there may be a hundred thousand', () => {
+    const text = `{"prompt":["${LONG}","${LONG}"],"n":1}`;
+    const body = parseBody(chunksOf(text, 40));
+    expect(body.chunks).toHaveLength(1);
+    expect(body.outline).toEqual({ prompt: ['...', '...'], n: 1 });
+  });
+
+  it('may have many long strings', () => {
+    const text = JSON.stringify({ prompt: Array.from({ length: 500 }, () => 'z'.repeat(300)) });
+    const body = parseBody(chunksOf(text, 10_000));
+    expect(body.outline).toEqual({ prompt: Array.from({ length: 500 }, () => '...') });
+    expect(body.members).toEqual(objectMembers(Buffer.from(text)));
+  });
+
   it('may have a mark before it, in whatever chunks', () => {
     const text = `{"prompt":"${LONG}"}`;
     for (const size of [1, 2, 3, 4, 9_000]) {

@@ -27,9 +27,9 @@ export function splice(bytes: Buffer, members: readonly Member[], edits: Readonl
 }
 
 /**
- * As `splice` for text in chunks, without copying what is long: the text is in the parts, one after another, and the long ones are
- * views of `chunks`. A 100 KB prompt is not copied for each leg, which also leaves the collector half the work
- * (`npm run bench -- prompts`).
+ * As `splice`, for text in chunks and without copying what is long: the text is in the parts, one after another, and
+ * the long ones are views of `chunks`. A 100 KB prompt is not copied for each leg, which also leaves the collector half
+ * the work (`npm run bench -- prompts`).
  */
 export function spliceParts(
   chunks: readonly Buffer[],

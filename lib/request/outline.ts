@@ -3,7 +3,7 @@
  * be for nothing: half of the CPU that a prompt of 100 KB costs, and twice its size in garbage
  * (`npm run bench -- prompts`).
  */
-import { lengthOf, visitRange } from '../json/chunks';
+import { joined, lengthOf, visitRange } from '../json/chunks';
 import { longStrings } from '../json/long-strings';
 import { hasDuplicates, type Member, objectMembers, type Span } from '../json/members';
 import { parseObject } from '../json/parse-object';
@@ -16,6 +16,7 @@ export const LONG_BODY_BYTES = 16 * 1024;
 /** What stands in the outline for a long string. It is no empty one: whether there is a prompt is asked. */
 const SHORT = '...';
 const SHORT_TEXT = Buffer.from(JSON.stringify(SHORT));
+const MANY_CUTS = 64;
 const COLON = 0x3a;
 const SPACE = 0x20;
 
@@ -51,7 +52,9 @@ function areMost(cuts: readonly Span[], length: number): boolean {
 }
 
 /** The text with short strings for the long ones; null where a key is one of them: it must stay what it is. */
-function shortened(chunks: readonly Buffer[], cuts: readonly Span[]): Buffer | null {
+function shortened(given: readonly Buffer[], cuts: readonly Span[]): Buffer | null {
+  // Each cut walks the chunks from the first one: many cuts want one chunk.
+  const chunks = cuts.length > MANY_CUTS ? [joined(given)] : given;
   const parts: Buffer[] = [];
   let at = 0;
   const keepUpTo = (end: number) => {

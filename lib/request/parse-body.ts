@@ -11,6 +11,9 @@ import { isObject } from './values';
 const NOT_JSON = 'the request body is not valid JSON';
 const NOT_OBJECT = 'the request body must be a JSON object';
 
+/** Chunks of a long body are kept as they came where they have this many bytes, on average. */
+const FULL_CHUNK_BYTES = 8 * 1024;
+
 /** The byte order mark, which some clients put before their text. */
 const MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
@@ -24,16 +27,20 @@ const MARK = Buffer.from([0xef, 0xbb, 0xbf]);
  */
 export function parseBody(given: Buffer | readonly Buffer[]): ParsedBody {
   const chunks = withoutMark(Buffer.isBuffer(given) ? [given] : (given as readonly Buffer[]));
-  const isLong = lengthOf(chunks) >= LONG_BODY_BYTES;
-  if (isLong && chunks.every((chunk) => isAscii(chunk))) {
+  const length = lengthOf(chunks);
+  const isLong = length >= LONG_BODY_BYTES;
+  // Of small chunks there may be a hundred thousand: walking them again and again costs more than one copy.
+  if (isLong && length >= chunks.length * FULL_CHUNK_BYTES && chunks.every((chunk) => isAscii(chunk))) {
     const body = outlinedBody(chunks);
     if (body !== null) return body;
   }
   // A character may stand in two chunks, so that only the whole can be checked.
   const bytes = joined(chunks);
+  const outlined = isLong && isUtf8(bytes) ? outlinedBody([bytes]) : null;
+  if (outlined !== null) return outlined;
   if (isAscii(bytes)) return wholeBody(bytes, bytes.toString('latin1'));
   if (!isUtf8(bytes)) throw new NarwhalError('badEncoding', 'the request body is not valid UTF-8');
-  return (isLong ? outlinedBody([bytes]) : null) ?? wholeBody(bytes, bytes.toString('utf8'));
+  return wholeBody(bytes, bytes.toString('utf8'));
 }
 
 function wholeBody(bytes: Buffer, text: string): ParsedBody {
