@@ -4,7 +4,7 @@ import { join, posix } from 'node:path';
 import { codeBlocks, ROOT, readPage, sections, tableRows } from './markdown';
 
 const page = readPage('docs/architecture.md');
-const BASE = ['outcomes', 'errors', 'options', 'logger', 'ids'];
+const BASE = ['outcomes', 'errors', 'options', 'logger', 'ids', 'roster'];
 
 const files = readdirSync(join(ROOT, 'lib'), { recursive: true, encoding: 'utf8' })
   .map((name) => name.replaceAll('\\', '/'))
@@ -67,6 +67,22 @@ describe('docs/architecture.md', () => {
       /^import (?!type )[^;]*from 'express'/m.test(readFileSync(join(ROOT, 'lib', file), 'utf8')),
     );
     expect(importers.filter((file) => file !== 'router.ts' && !file.startsWith('cli/'))).toEqual([]);
+  });
+
+  test('names every set and map that outlives the call that made it', () => {
+    const fields = files
+      .filter((file) => !/^(cli|testing)\//.test(file))
+      .flatMap((file) => {
+        const text = readFileSync(join(ROOT, 'lib', file), 'utf8');
+        // A field of a class, or an empty one of a module: what is built full and stays as it is, costs nothing.
+        const made =
+          /^(?: {2}(?:private )?(?:readonly )?|const )(#?\w+)(?:: [^=\n]+)? = new (?:Weak)?(?:Set|Map)\b[^(\n]*\(\)/gm;
+        return [...text.matchAll(made)].map((match) => `${file} ${match[1]!}`);
+      });
+    const listed = tableRows(sections(page, 2).get('Sets and maps that live long') ?? '').map(
+      ([field = '']) => field.replaceAll('`', ''),
+    );
+    expect(fields.sort()).toEqual(listed.sort());
   });
 
   test('draws files that are there', () => {

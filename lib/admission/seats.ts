@@ -1,4 +1,5 @@
 /** Seats and the bounded queue in front of them: shared by weight, and first come, first served within a tenant. */
+import type { Place } from '../roster';
 import { type Member, NOBODY, type Share, Shares } from './shares';
 
 /** How a wait for a seat ended. */
@@ -86,32 +87,33 @@ export class Seats {
     const waiter: Waiter = {
       answer,
       member,
-      timer: setTimeout(() => this.#drop(waiter, { kind: 'expired' }), queueTimeoutS * 1000),
+      timer: setTimeout(() => this.#drop(place, { kind: 'expired' }), queueTimeoutS * 1000),
     };
-    member.queue.add(waiter);
+    const place = member.queue.add(waiter);
     this.#waiting++;
-    return () => this.#drop(waiter, { kind: 'left' });
+    return () => this.#drop(place, { kind: 'left' });
   }
 
   /** Room in the queue for one more of this member. A full queue is shared by weight as the seats are. */
   #makeRoom(newcomer: Member<Waiter>): boolean {
     if (this.#waiting < this.limits.queueCapacity) return true;
-    const newest = [...(this.#shares.crowder(newcomer)?.queue ?? [])].at(-1);
-    if (newest === undefined) return false;
+    const newest = this.#shares.crowder(newcomer)?.queue.last ?? null;
+    if (newest === null) return false;
     this.#drop(newest, { kind: 'full' });
     return true;
   }
 
-  #drop(waiter: Waiter, answer: SeatAnswer): void {
-    if (!this.#forget(waiter)) return;
-    this.#shares.left(waiter.member);
-    waiter.answer(answer);
+  #drop(place: Place<Waiter>, answer: SeatAnswer): void {
+    if (!this.#forget(place)) return;
+    this.#shares.left(place.value.member);
+    place.value.answer(answer);
   }
 
-  #forget(waiter: Waiter): boolean {
-    if (!waiter.member.queue.delete(waiter)) return false;
+  #forget(place: Place<Waiter>): boolean {
+    const { member, timer } = place.value;
+    if (!member.queue.remove(place)) return false;
     this.#waiting--;
-    clearTimeout(waiter.timer);
+    clearTimeout(timer);
     return true;
   }
 
@@ -134,9 +136,10 @@ export class Seats {
 
   #callNext(): void {
     if (this.#waiting === 0 || this.#taken >= this.limits.seats) return;
-    const [first] = this.#shares.next()?.queue ?? [];
-    if (first === undefined) return;
+    const first = this.#shares.next()?.queue.first ?? null;
+    if (first === null) return;
     this.#forget(first);
-    first.answer({ kind: 'seated', release: this.#seat(first.member) });
+    const { answer, member } = first.value;
+    answer({ kind: 'seated', release: this.#seat(member) });
   }
 }

@@ -7,6 +7,8 @@
  * that it does not use is kept for it.
  */
 
+import { Roster } from '../roster';
+
 /** A tenant as sharing sees it. */
 export interface Share {
   /** One name, one share. */
@@ -29,7 +31,7 @@ const HOLD_WEIGHT = 0.2;
 export class Member<W> {
   weight = 1;
   taken = 0;
-  readonly queue = new Set<W>();
+  readonly queue = new Roster<W>();
   /** Virtual time. */
   pass = 0;
   /** Mean seconds for which it holds a seat; null before the first one is given back. */
@@ -83,7 +85,7 @@ export class Shares<W> {
 
   /** A member has one request fewer. */
   left(member: Member<W>): void {
-    if (member.count > 0) return;
+    if (member.count > 0 || this.#members.size === 1) return;
     // To the end of the line of idle ones.
     this.#members.delete(member.name);
     this.#members.set(member.name, member);

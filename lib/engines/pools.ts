@@ -10,6 +10,7 @@
  */
 import type { LookupFunction } from 'node:net';
 import type { EngineConfig } from '../config/fleet-config';
+import type { Place } from '../roster';
 import { describe, isSocketLoss, PoolsClosedError } from './socket-errors';
 import { type CallControl, type CallSink, type EngineCall, TransportError } from './transport';
 import type { Address, WireRequest } from './wire/connection';
@@ -104,6 +105,7 @@ function addressOf(origin: string): Address {
 /** One call on its way; at most one replay. */
 class PooledCall implements CallControl, PooledPassenger {
   connection: Carrier | null = null;
+  place: Place<PooledPassenger> | null = null;
   request!: WireRequest;
   readonly #call: EngineCall;
   readonly #pool: SocketPool | null;

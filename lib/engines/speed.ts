@@ -5,6 +5,7 @@
  * answered, or since it was sent, whichever is later. Legs that are answered together (one batch of the
  * engine) count as one. Times come from outside, so that nothing here needs a clock.
  */
+import { type Place, Roster } from '../roster';
 import { fitLine, type Line, median, type Point } from './line-fit';
 
 /** Observations of each kind that are kept. */
@@ -19,11 +20,8 @@ const MAX_BATCH = 16;
 /** Weight of the newest leg in the mean share of a prompt that was in no cache. */
 const CACHE_WEIGHT = 0.1;
 
-/** A prefill leg that runs. */
-export interface PrefillRun {
-  readonly tokens: number;
-  readonly sentAt: number;
-}
+/** A prefill leg that runs: what it computes, in tokens, and when it was sent, in monotonic ms. */
+export type PrefillRun = Place<{ readonly tokens: number; readonly sentAt: number }>;
 
 /** What an engine said of a finished prefill; both null where it said nothing. */
 export interface PrefillCounts {
@@ -40,7 +38,7 @@ export interface SpeedMemory {
 
 /** Learned facts of one engine. Times are monotonic ms, learned times seconds. */
 export class EngineSpeed {
-  readonly #runs = new Set<PrefillRun>();
+  readonly #runs = new Roster<PrefillRun['value']>();
   readonly #prefill: Point[] = [];
   readonly #firstToken: number[] = [];
   readonly #interval: Point[] = [];
@@ -58,28 +56,27 @@ export class EngineSpeed {
 
   /** A prefill leg is sent. */
   begin(tokens: number, now: number): PrefillRun {
-    const run = { tokens, sentAt: now };
-    this.#runs.add(run);
-    return run;
+    return this.#runs.add({ tokens, sentAt: now });
   }
 
   /** It was answered well. Its size is the one that it was begun with, less what the engine had in its cache. */
   done(run: PrefillRun, { prompt, cached }: PrefillCounts, now: number): void {
-    if (!this.#runs.delete(run)) return;
+    if (!this.#runs.remove(run)) return;
+    const { tokens, sentAt } = run.value;
     const fresh = prompt === null || prompt <= 0 || cached === null ? 1 : 1 - Math.min(1, cached / prompt);
     this.#fresh += CACHE_WEIGHT * (fresh - this.#fresh);
-    const work = run.tokens * fresh;
+    const work = tokens * fresh;
     const last = this.#prefill.at(-1);
     const gap = now - this.#lastEnd;
     const near = last !== undefined && gap <= Math.max(TOGETHER_MS, last[1] * 1000 * TOGETHER_SHARE);
     if (this.#tainted) {
       this.#tainted = false;
-    } else if (near && run.sentAt < this.#lastEnd && this.#batch < MAX_BATCH) {
+    } else if (near && sentAt < this.#lastEnd && this.#batch < MAX_BATCH) {
       this.#batch++;
       this.#prefill[this.#prefill.length - 1] = [last[0] + work, last[1] + gap / 1000];
     } else {
       this.#batch = 1;
-      keep(this.#prefill, [work, (now - Math.max(run.sentAt, this.#lastEnd)) / 1000]);
+      keep(this.#prefill, [work, (now - Math.max(sentAt, this.#lastEnd)) / 1000]);
     }
     this.#lastEnd = now;
     this.#noted(now);
@@ -87,9 +84,8 @@ export class EngineSpeed {
 
   /** It ended in another way; does nothing after `done`. */
   drop(run: PrefillRun, now: number): void {
-    const [head] = this.#runs;
-    if (!this.#runs.delete(run)) return;
-    if (head !== run) return;
+    const wasFirst = this.#runs.first === run;
+    if (!this.#runs.remove(run) || !wasFirst) return;
     this.#lastEnd = now;
     this.#tainted = this.#runs.size > 0;
   }
@@ -136,12 +132,9 @@ export class EngineSpeed {
   /** Seconds until the prefills in flight are done. */
   backlogS(line: Line, now: number): number {
     let total = 0;
-    let ahead: PrefillRun | null = null;
-    for (const run of this.#runs) {
-      ahead ??= run;
-      total += this.workS(line, run.tokens);
-    }
-    if (ahead === null) return 0;
+    const ahead = this.#runs.first?.value;
+    if (ahead === undefined) return 0;
+    for (const { tokens } of this.#runs) total += this.workS(line, tokens);
     const since = Math.max(ahead.sentAt, this.#lastEnd);
     return total - Math.min((now - since) / 1000, this.workS(line, ahead.tokens));
   }

@@ -23,7 +23,8 @@ export class Telemetry implements RequestObserver {
   readonly #subject: Subject;
   readonly #guard: Guard;
   readonly #metrics: GenAiMetrics;
-  readonly #running = new WeakMap<RequestContext, Running>();
+  /** Where what is known of a request stands on its context. See `context` for why no map. */
+  readonly #key = Symbol('express-narwhal telemetry');
 
   constructor(api: OtelApi, subject: Subject, guard: Guard) {
     this.#providers = new Providers(api);
@@ -40,7 +41,7 @@ export class Telemetry implements RequestObserver {
   ended(context: RequestContext, row: JournalRow): void {
     const operation = operationOf(row.route);
     this.#metrics.record(row, this.#common(operation));
-    const running = this.#running.get(context);
+    const running = (context as unknown as Record<symbol, Running | undefined>)[this.#key];
     if (running === undefined) return;
     const { span, startedAt } = running;
     span.setAttributes(endAttributes(context, row));
@@ -58,7 +59,7 @@ export class Telemetry implements RequestObserver {
     const name = `${operation} ${this.#subject.model}`;
     const above = this.#contextAbove(req);
     const span = tracer.startSpan(name, { kind, attributes, startTime }, above);
-    this.#running.set(context, { span, startedAt: startTime });
+    (context as unknown as Record<symbol, Running>)[this.#key] = { span, startedAt: startTime };
     const legs = new LegSpans({
       api,
       tracer,

@@ -3,6 +3,7 @@ import { ConfigError } from '../errors';
 import { newId } from '../ids';
 import type { Logger } from '../logger';
 import { checkFunction, checkOptions } from '../options';
+import { Roster } from '../roster';
 import type { JournalRow } from './row';
 import { rowText } from './row-text';
 import { JournalWriter } from './writer';
@@ -126,7 +127,7 @@ class SinkJournal implements Journal {
   #thrown = 0;
   readonly #sink: JournalSink;
   readonly #logger: Logger | undefined;
-  readonly #writes = new Set<Promise<unknown>>();
+  readonly #writes = new Roster<Promise<unknown>>();
   #warned = false;
   #closing: Promise<void> | null = null;
 
@@ -154,8 +155,9 @@ class SinkJournal implements Journal {
   }
 
   #follow(write: Promise<unknown>): void {
-    const done = write.catch((error: unknown) => this.#lose(error)).finally(() => this.#writes.delete(done));
-    this.#writes.add(done);
+    const place = this.#writes.add(
+      write.catch((error: unknown) => this.#lose(error)).finally(() => this.#writes.remove(place)),
+    );
   }
 
   async #close(): Promise<void> {

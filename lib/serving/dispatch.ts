@@ -11,6 +11,7 @@ import type { Handoff } from '../engines/ledger';
 import type { CallBody } from '../engines/transport';
 import { NarwhalError } from '../errors';
 import type { Route } from '../request/schema';
+import type { Roster } from '../roster';
 import type { EventShapes } from './assembling/merge';
 import { DecodeLeg, type StreamConsumer } from './decode-leg';
 import type { Job } from './job';
@@ -34,7 +35,7 @@ export interface Serving {
   /** From 0 to below 1; for the wait before a retry. */
   readonly random: () => number;
   /** Requests that are being served. */
-  readonly active: Set<Presence>;
+  readonly active: Roster<Presence>;
 }
 
 /** Takes the one JSON document of a leg that does not stream. */

@@ -7,6 +7,7 @@ import { type SplitPlan, splitPlan } from '../request/indivisible';
 import type { BodyValue, ParsedBody } from '../request/parsed-body';
 import { ROUTE_PATHS } from '../request/route';
 import type { Route } from '../request/schema';
+import { Roster } from '../roster';
 import { Answer } from './answer';
 import { EventShapes } from './assembling/merge';
 import { Assembly } from './assembly';
@@ -48,7 +49,7 @@ export function createServing(fleet: Fleet): Serving {
     reclaimer: new Reclaimer(fleet, writer),
     retries: new RetryBudget(config.serving),
     random: Math.random,
-    active: new Set(),
+    active: new Roster(),
   };
 }
 
@@ -70,7 +71,7 @@ export async function serveRequest(serving: Serving, request: AdmittedRequest): 
   };
   if (res.closed) leave();
   whenClosed(leave);
-  serving.active.add(presence);
+  const place = serving.active.add(presence);
   // Known already where the request came through an admission gate that needed it.
   const length = record.inputLen ?? inputLength(serving.fleet, body, route, request.rid);
   const tokens = typeof length === 'number' ? length : await length;
@@ -102,7 +103,7 @@ export async function serveRequest(serving: Serving, request: AdmittedRequest): 
     throw known;
   } finally {
     stopBeating();
-    serving.active.delete(presence);
+    serving.active.remove(place);
     cutUnread(res, job.deadline);
   }
 }

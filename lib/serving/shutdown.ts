@@ -1,6 +1,7 @@
 /** The end of a router: no new work, time for what runs, then an end for what is left. */
 import type { ServerResponse } from 'node:http';
 import { NarwhalError } from '../errors';
+import { Roster } from '../roster';
 import type { Presence } from './presence';
 
 /** How long an ended stream may take to reach its client before its socket is closed. */
@@ -9,10 +10,16 @@ const FLUSH_MS = 1000;
 /** Ends a request that has no answer yet. */
 type Refuse = (error: NarwhalError) => void;
 
+/** A request that has come in, and is not over. */
+interface Running {
+  readonly res: ServerResponse;
+  readonly refuse: Refuse;
+}
+
 /** What a shutdown acts on. */
 export interface ShutdownParts {
   /** Requests in serving; those left at the deadline get an error. */
-  readonly active: ReadonlySet<Presence>;
+  readonly active: Iterable<Presence>;
   /** Seconds that running requests may go on for. */
   readonly timeoutS: number;
   /** Ends what still works for requests whose answers are over. */
@@ -24,7 +31,7 @@ export interface ShutdownParts {
 /** Counts running requests and ends them. */
 export class Shutdown {
   readonly #parts: ShutdownParts;
-  readonly #running = new Map<ServerResponse, Refuse>();
+  readonly #running = new Roster<Running>();
   #closing: Promise<void> | null = null;
   #idle: (() => void) | null = null;
 
@@ -47,9 +54,9 @@ export class Shutdown {
    * @returns what to call when nothing of it is left.
    */
   enter(res: ServerResponse, refuse: Refuse): () => void {
-    this.#running.set(res, refuse);
+    const place = this.#running.add({ res, refuse });
     return () => {
-      this.#running.delete(res);
+      this.#running.remove(place);
       if (this.#running.size === 0) this.#idle?.();
     };
   }
@@ -67,7 +74,7 @@ export class Shutdown {
       this.#endAll();
       if (!(await this.#emptyWithin(FLUSH_MS))) {
         this.#parts.abandon();
-        for (const res of this.#running.keys()) res.destroy();
+        for (const { res } of this.#running) res.destroy();
         await this.#emptyWithin(FLUSH_MS);
       }
     }
@@ -77,7 +84,7 @@ export class Shutdown {
   #endAll(): void {
     const error = shuttingDown();
     // First those that wait for a seat: they must not get one that comes free now.
-    for (const [res, refuse] of this.#running) if (!res.headersSent) refuse(error);
+    for (const { res, refuse } of this.#running) if (!res.headersSent) refuse(error);
     for (const presence of this.#parts.active) presence.leave(error);
   }
 

@@ -70,6 +70,7 @@ describe('pools that close', () => {
     const note = (what: string) => () => void heard.push(what);
     pool.sendOnNew({
       connection: null,
+      place: null,
       request: { line: 'GET / HTTP/1.1\r\n', fields: '', body: null },
       boarded: note('boarded'),
       head: note('head'),

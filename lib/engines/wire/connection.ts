@@ -1,6 +1,7 @@
 /** One connection to an engine: carries one call after another. */
 import net, { type LookupFunction, type NetConnectOpts, type Socket } from 'node:net';
 import tls from 'node:tls';
+import type { Place } from '../../roster';
 import { type CallBody, ONE_PIECE_BYTES } from '../transport';
 import type { RawHeaders } from './raw-headers';
 import { ResponseError } from './response-error';
@@ -78,6 +79,8 @@ export class Connection implements ResponseSink {
   idleSince = 0;
   /** How long it may be free, as far as the engine has said; ms. */
   idleLimitMs = Number.POSITIVE_INFINITY;
+  /** Where its owner keeps it. */
+  place: Place<Connection> | null = null;
   readonly #owner: ConnectionOwner;
   readonly #authority: string;
   readonly #socket: Socket;

@@ -1,4 +1,5 @@
 /** The connections to one address: the one that was free last is taken first. */
+import { type Place, Roster } from '../../roster';
 import {
   type Address,
   Connection,
@@ -24,16 +25,18 @@ export type Carrier = Pick<Connection, 'pause' | 'resume' | 'cut'>;
 export interface PooledPassenger extends Passenger {
   /** Set by the pool. */
   connection: Carrier | null;
+  /** Set by the pool, while it waits. */
+  place: Place<PooledPassenger> | null;
 }
 
 /** Connections of one address. */
 export class SocketPool implements ConnectionOwner {
   readonly #address: Address;
   readonly #limits: SocketPoolLimits;
-  readonly #open = new Set<Connection>();
+  readonly #open = new Roster<Connection>();
   /** Free ones, the latest last. Those that died meanwhile are found when they are taken. */
   #free: Connection[] = [];
-  readonly #waiting = new Set<PooledPassenger>();
+  readonly #waiting = new Roster<PooledPassenger>();
   #whenEmpty: (() => void) | null = null;
   /** Why there is no new connection any more. */
   #closedBy: Error | null = null;
@@ -45,7 +48,7 @@ export class SocketPool implements ConnectionOwner {
 
   /** Sends a call on a free connection, on a new one, or when one comes free. */
   send(passenger: PooledPassenger): void {
-    if (!this.#board(passenger)) this.#waiting.add(passenger);
+    if (!this.#board(passenger)) passenger.place = this.#waiting.add(passenger);
   }
 
   /** Sends a call on a connection of its own making, whatever is free. */
@@ -55,14 +58,14 @@ export class SocketPool implements ConnectionOwner {
       return;
     }
     const connection = new Connection(this, this.#address, this.#limits, passenger);
-    this.#open.add(connection);
+    connection.place = this.#open.add(connection);
     passenger.connection = connection;
   }
 
   /** The call is not wanted any more. */
   forget(passenger: PooledPassenger): void {
-    if (passenger.connection === null) this.#waiting.delete(passenger);
-    else passenger.connection.cut();
+    if (passenger.connection !== null) passenger.connection.cut();
+    else if (passenger.place !== null) this.#waiting.remove(passenger.place);
   }
 
   free(connection: Connection): void {
@@ -74,7 +77,7 @@ export class SocketPool implements ConnectionOwner {
   }
 
   gone(connection: Connection): void {
-    this.#open.delete(connection);
+    if (connection.place !== null) this.#open.remove(connection.place);
     if (this.#open.size === 0) this.#whenEmpty?.();
     this.#callNext();
   }
@@ -92,8 +95,11 @@ export class SocketPool implements ConnectionOwner {
   /** Closes everything; running and waiting calls fail with the error. @returns settles when all are closed. */
   destroy(error: Error): Promise<void> {
     this.#closedBy = error;
-    const waiting = [...this.#waiting];
-    this.#waiting.clear();
+    const waiting: PooledPassenger[] = [];
+    for (let next = this.#waiting.first; next !== null; next = this.#waiting.first) {
+      this.#waiting.remove(next);
+      waiting.push(next.value);
+    }
     this.#free = [];
     for (const connection of this.#open) connection.destroy(error);
     for (const passenger of waiting) passenger.broken(error);
@@ -132,11 +138,8 @@ export class SocketPool implements ConnectionOwner {
   }
 
   #callNext(): void {
-    if (this.#waiting.size === 0) return;
-    for (const next of this.#waiting) {
-      // One that cannot go yet keeps its place.
-      if (this.#board(next)) this.#waiting.delete(next);
-      return;
-    }
+    const next = this.#waiting.first;
+    // One that cannot go yet keeps its place.
+    if (next !== null && this.#board(next.value)) this.#waiting.remove(next);
   }
 }
