@@ -48,7 +48,8 @@ export class RequestContext {
   readonly route: string;
   /** Monotonic ms. */
   readonly arrivedAt: number;
-  readonly at: Date;
+  /** Wall clock, ms. */
+  readonly at: number;
   identity: Identity | null = null;
   body: ParsedBody | null = null;
   /** The one reading of the body, while it is under way and after. */
@@ -76,7 +77,7 @@ export class RequestContext {
     this.clientRequestId = clientId(req);
     this.route = wholePath(req);
     this.arrivedAt = performance.now();
-    this.at = new Date();
+    this.at = Date.now();
   }
 
   /** Notes how the request ended. The first outcome stays; later ones are consequences of it. */

@@ -5,7 +5,11 @@ import { rowText } from '../../lib/journal/row-text';
 const words = fc.option(
   fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constant('\ud800 "\\\n\u007f')),
 );
-const numbers = fc.option(fc.oneof(fc.integer(), fc.double()));
+/** Seconds as rows have them: whole microseconds. */
+const seconds = fc
+  .oneof(fc.nat(2_000_000), fc.integer({ min: -5, max: 2 ** 52 }), fc.constantFrom(1e15, 1e15 - 1, 1_234_000))
+  .map((micro) => micro / 1e6);
+const numbers = fc.option(fc.oneof(fc.integer(), fc.double(), seconds));
 const flags = fc.option(fc.boolean());
 
 const rows = fc.record({
@@ -16,7 +20,7 @@ const rows = fc.record({
   route: fc.string(),
   stream: flags,
   at: fc.constant('2026-11-30T01:02:03.004Z'),
-  arrived: fc.double(),
+  arrived: fc.oneof(fc.double(), seconds),
   input_len: numbers,
   output_len: numbers,
   wanted_len: numbers,
@@ -26,7 +30,7 @@ const rows = fc.record({
   queue_wait_s: numbers,
   price_s: numbers,
   shadow: words,
-  duration_s: fc.double(),
+  duration_s: fc.oneof(fc.double(), seconds),
   prefill_iid: words,
   decode_iid: words,
   crossed: flags,
@@ -49,6 +53,7 @@ describe('the text of a row', () => {
       fc.property(rows, (row) => {
         expect(rowText(row)).toBe(JSON.stringify(row));
       }),
+      { numRuns: 1000 },
     );
   });
 });

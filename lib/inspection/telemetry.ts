@@ -53,7 +53,7 @@ export class Telemetry implements RequestObserver {
   #start(tracer: Tracer, context: RequestContext, req: IncomingMessage): void {
     const { api } = this.#providers;
     const operation = operationOf(context.route);
-    const startTime = context.at.getTime();
+    const startTime = context.at;
     const kind = api.SpanKind.INTERNAL;
     const attributes = { ...this.#common(operation) };
     const name = `${operation} ${this.#subject.model}`;

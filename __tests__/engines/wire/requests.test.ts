@@ -63,6 +63,7 @@ describe('a request that would be another one on the wire is refused, and nothin
       { headers: { 'x-a': 'secret\r' } },
       'the header field x-a cannot be sent',
     ],
+    ['a value with DEL', { headers: { 'x-a': 'secret\x7f' } }, 'the header field x-a cannot be sent'],
     ['a value with NUL', { headers: { 'x-a': 'secret\0' } }, 'the header field x-a cannot be sent'],
     [
       'a value of characters that are no bytes',

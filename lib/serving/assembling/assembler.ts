@@ -168,18 +168,22 @@ export class Assembler {
   private mergeHead(head: string): boolean {
     const members = head.trimEnd();
     const closed = members.endsWith(',') ? `${members.slice(0, -1)}}` : `${members}}`;
-    let value: unknown;
-    try {
-      value = JSON.parse(closed);
-    } catch {
-      return false;
+    let known = this.shapes.headOf(closed);
+    if (known === undefined) {
+      let value: unknown;
+      try {
+        value = JSON.parse(closed);
+      } catch {
+        return false;
+      }
+      const { object } = value as { object?: unknown };
+      // An error frame is known by more than one member, which may stand anywhere.
+      const facts = inspectChunk(value, this.route);
+      if (object === 'error' || facts.error !== null) return false;
+      if (facts.usage === null) known = this.shapes.keepHead(closed, facts);
+      else this.counts = facts.usage;
     }
-    const { object } = value as { object?: unknown };
-    // An error frame is known by more than one member, which may stand anywhere.
-    const { error, usage } = inspectChunk(value, this.route);
-    if (object === 'error' || error !== null) return false;
-    if (usage !== null) this.counts = usage;
-    this.mergeMembers(new Merge('', closed));
+    this.mergeMembers(new Merge('', closed, known));
     return true;
   }
 
