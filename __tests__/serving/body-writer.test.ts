@@ -94,3 +94,77 @@ describe('the pieces of a streamed answer', () => {
     expect(wire.endsWith('0\r\n\r\n')).toBe(true);
   });
 });
+
+describe('a whole body', () => {
+  const withLength = (body: Buffer | string) => (res: ServerResponse, writer: BodyWriter) => {
+    res.setHeader('content-length', body.length);
+    writer.whole(body);
+  };
+  const bodyOf = (wire: string): string => wire.slice(wire.indexOf('\r\n\r\n') + 4);
+
+  it.each([
+    ['a text', 'short', '1.1'],
+    ['a text of bytes', Buffer.from('\u00e4\u4f60').toString('latin1'), '1.1'],
+    ['a long text', 'x'.repeat(3_000_000), '1.1'],
+    ['an empty text', '', '1.1'],
+    ['a buffer', Buffer.from('short'), '1.1'],
+    ['a text for a client of HTTP/1.0', 'short', '1.0'],
+  ])('arrives as it is, with one end: %s', async (_what, body, version) => {
+    let finished = 0;
+    const wire = await wireOf((res, writer) => {
+      res.on('finish', () => finished++);
+      withLength(body)(res, writer);
+    }, version);
+    const expected = Buffer.from(body as string, 'latin1').toString('utf8');
+    // Not as a matcher: three megabytes of difference are no help.
+    expect(bodyOf(wire) === expected).toBe(true);
+    expect(wire).toContain(`content-length: ${body.length}\r\n`);
+    expect(finished).toBe(1);
+  });
+
+  it('is sent without an end of its own where the host holds the socket back', async () => {
+    const wire = await wireOf((res, writer) => {
+      res.cork();
+      withLength('held')(res, writer);
+      setImmediate(() => res.uncork());
+    });
+    expect(bodyOf(wire)).toBe('held');
+  });
+
+  it.each(['write', 'end'] as const)(
+    'goes whole through a %s that the host has put there',
+    async (method) => {
+      const seen: unknown[] = [];
+      const wire = await wireOf((res, writer) => {
+        const own = res[method].bind(res) as (...given: unknown[]) => never;
+        Object.assign(res, {
+          [method]: (...given: unknown[]) => {
+            seen.push(given[0]);
+            return own(...given);
+          },
+        });
+        withLength('whole')(res, writer);
+      });
+      expect(bodyOf(wire)).toBe('whole');
+      expect(seen).toEqual(method === 'end' ? ['whole'] : []);
+    },
+  );
+
+  it('waits for its turn behind an answer that is not over', async () => {
+    const answers: (() => void)[] = [];
+    const server = createServer((req, res) => {
+      answers.push(() => withLength(req.url!)(res, new BodyWriter(res)));
+      // The second is answered first.
+      if (answers.length === 2) for (const answer of answers.reverse()) answer();
+    });
+    closeLater({ close: () => new Promise((done) => server.close(done)) });
+    await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+    const client = net.connect((server.address() as AddressInfo).port, '127.0.0.1');
+    client.write(
+      'GET /first HTTP/1.1\r\nhost: x\r\n\r\nGET /second HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n',
+    );
+    let wire = '';
+    for await (const part of client) wire += String(part);
+    expect(wire.match(/\r\n\r\n\/(first|second)/g)).toEqual(['\r\n\r\n/first', '\r\n\r\n/second']);
+  });
+});

@@ -1,8 +1,8 @@
-/** The pieces of a streamed answer, onto the wire with the least work. */
+/** An answer in one piece or in many, onto the wire with the least work. */
 import { OutgoingMessage, type ServerResponse } from 'node:http';
 
 /** Node's own, as it is when this module is loaded. */
-const PLAIN_WRITE = OutgoingMessage.prototype.write;
+const { write: PLAIN_WRITE, end: PLAIN_END } = OutgoingMessage.prototype;
 
 const CR = 0x0d;
 const LF = 0x0a;
@@ -50,6 +50,29 @@ export class BodyWriter {
     const flowing = res.write(bytes);
     if (!flowing) this.#wait(drained);
     return flowing;
+  }
+
+  /**
+   * The whole body, and the end. Its length stands in the head.
+   *
+   * From `end` with a text, Node makes two pieces, of which the second is empty, and a list of the two for the
+   * socket. Written first and ended then, head and text are one piece: 2 us less, a seventh of what an empty server
+   * takes for a request (`npm run bench -- json`).
+   *
+   * @param body bytes, or text of which each character is one byte.
+   */
+  whole(body: Buffer | string): void {
+    const res = this.#res;
+    const { socket } = res;
+    if (typeof body !== 'string' || socket === null || res.write !== PLAIN_WRITE || res.end !== PLAIN_END) {
+      res.end(body, 'latin1');
+      return;
+    }
+    // Corked by hand, as Node would cork it until the next tick.
+    socket.cork();
+    res.write(body, 'latin1');
+    socket.uncork();
+    res.end();
   }
 
   #wait(drained: () => void): void {
