@@ -63,6 +63,24 @@ describe('what cannot be assembled', () => {
     expect(await gateway.row()).toMatchObject({ terminal: 'failed', reason: 'response_limit' });
   });
 
+  it('is measured as a whole: quotes, names and all', async () => {
+    const content = Array(60).fill('x'.repeat(50)) as string[];
+    const answerWithin = async (bytes: number) => {
+      const gateway = await startGateway({
+        file: { serving: { max_response_bytes: bytes, max_attempts: 1 } },
+      });
+      gateway.fleet.script = { leg: 'decode', generation: { content } };
+      return { reply: await gateway.post(CHAT, { messages: HI }), row: await gateway.row() };
+    };
+    const { length } = (await answerWithin(1e6)).reply.text;
+    expect((await answerWithin(length)).reply.status).toBe(200);
+    for (const bytes of [length - 1, length - 20, length - 100, length - 1000]) {
+      const { reply, row } = await answerWithin(bytes);
+      expect(errorOf(reply)).toMatchObject({ type: 'decode' });
+      expect(row).toMatchObject({ status: 502, reason: 'response_limit' });
+    }
+  });
+
   it('is a 502 with a text of its own where the stream was cut', async () => {
     const gateway = await startGateway({ file: { serving: { max_attempts: 1 } } });
     for (const script of [

@@ -87,6 +87,11 @@ export function elementsOf(text: string, start: number): Span[] {
   return elements;
 }
 
+/** A text of its own: a part of a text is a view of it, and keeps all of it. */
+export function copyOf(text: string): string {
+  return Buffer.from(text, 'latin1').toString('latin1');
+}
+
 /** Where the value begins that a text consists of. */
 export function skipSpace(text: string, at: number): number {
   let next = at;

@@ -14,6 +14,7 @@ export class Assembly implements StreamConsumer {
   readonly #record: ServingRecord;
   #assembler: Assembler;
   #hasOutput = false;
+  #answer: string | null = null;
   /** The chunk that is being read, and its text; null where it is not whole characters. */
   #chunk: Buffer | null = null;
   #text: string | null = null;
@@ -37,6 +38,7 @@ export class Assembly implements StreamConsumer {
   attach(_flow: Flow): void {
     this.#assembler.discard();
     this.#assembler = new Assembler(this.#route, this.#options);
+    this.#answer = null;
     // Only what this assembly has noted is void: other parts of a list note the same record.
     if (this.#hasOutput) this.#record.firstOutputAt = null;
     this.#hasOutput = false;
@@ -81,12 +83,17 @@ export class Assembly implements StreamConsumer {
     if (this.#hasOutput) this.#record.lastOutputAt = performance.now();
   }
 
+  /** Within the leg: an answer that turns out to be too large is a fault of the engine's. */
+  complete(): void {
+    this.#answer = this.#assembler.finish();
+  }
+
   /** The answer's JSON text, one character a byte; call it after the leg ended well. */
   finish(): string {
     const { usageCounts, finishReason } = this.#assembler;
     if (usageCounts !== null) noteUsage(this.#record, usageCounts);
     this.#record.finishReason = finishReason;
-    return this.#assembler.finish();
+    return this.#answer ?? this.#assembler.finish();
   }
 
   /** The last usage that the engine stated. */

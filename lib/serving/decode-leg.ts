@@ -13,6 +13,8 @@ export interface StreamConsumer {
   event(data: Buffer, frame: Buffer | null): void;
   /** As `SseSink.takeRun`. What it takes is neither an error frame nor the end. */
   takeRun?(chunk: Buffer, at: number): number;
+  /** The stream was good to its end. What it throws is a fault of the answer. */
+  complete?(): void;
   readonly hasOutput: boolean;
   readonly finishReason: string | null;
   /** Called before the first event: how to hold the engine back while the client does not read. */
@@ -173,6 +175,11 @@ export class DecodeLeg extends Leg<void> implements SseSink, Flow {
     if (this.#consumer.finishReason === null) {
       const end = this.#done ? 'with [DONE] but' : 'without [DONE] and';
       throw this.fault('engineConnection', `the stream ended ${end} without a finish_reason`);
+    }
+    try {
+      this.#consumer.complete?.();
+    } catch (error) {
+      throw this.#faultOf(error);
     }
     if (this.#done) {
       this.#linger = setTimeout(() => this.control.cut(), LINGER_MS);

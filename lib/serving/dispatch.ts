@@ -12,7 +12,7 @@ import type { CallBody } from '../engines/transport';
 import { NarwhalError } from '../errors';
 import type { Route } from '../request/schema';
 import type { Roster } from '../roster';
-import type { EventShapes } from './assembling/merge';
+import type { EventShapes } from './assembling/event-shapes';
 import { DecodeLeg, type StreamConsumer } from './decode-leg';
 import type { Job } from './job';
 import { type LegOrder, requestExpired } from './leg';

@@ -9,7 +9,7 @@ import { ROUTE_PATHS } from '../request/route';
 import type { Route } from '../request/schema';
 import { Roster } from '../roster';
 import { Answer } from './answer';
-import { EventShapes } from './assembling/merge';
+import { EventShapes } from './assembling/event-shapes';
 import { Assembly } from './assembly';
 import { type Serving, serve } from './dispatch';
 import { serveList } from './fan-out';

@@ -1,17 +1,14 @@
 /**
  * The events of a decode stream, put together into the one JSON answer that the engine's own
  * non-streaming route would have given. Pure: no Express, no sockets.
- *
- * Everything is kept as raw JSON text, so that nothing the engine sent is rounded or spelled anew.
  */
 import { isUtf8 } from 'node:buffer';
-import { kindAt, type Member, skipSpace } from '../../json/raw-json';
 import type { Route } from '../../request/schema';
-import { type ChunkFacts, inspectChunk } from '../chunk';
-import { AssemblyError, Budget, invalid, malformed } from './budget';
-import { AssembledChoice } from './choice';
-import { EventShapes, Merge } from './merge';
-import { RawRecord } from './raw-record';
+import { AssemblyError, Budget, malformed } from './budget';
+import { Draft } from './draft';
+import { EventShapes } from './event-shapes';
+import { MergedAnswer } from './merged-answer';
+import { FramedFacts } from './shape';
 import { Template } from './template';
 
 export { AssemblyError };
@@ -28,24 +25,16 @@ export interface AssemblerOptions {
   readonly template?: boolean;
 }
 
-/** `object` of the whole answer. Source: OpenAI API reference, as vLLM answers it. */
-const OBJECTS: Readonly<Record<Route, string>> = { chat: 'chat.completion', completion: 'text_completion' };
-
-const CHOICES = '"choices"';
-
 /** Assembles one answer. After an error the assembler must not be used further. */
 export class Assembler {
   private readonly budget: Budget;
-  private readonly top: RawRecord;
-  private readonly choice: AssembledChoice;
   private readonly useTemplate: boolean;
   private readonly shapes: EventShapes;
   private template: Template | null = null;
-  /** The text of the last event that was merged in two parts, up to its `choices` key. */
-  private repeated = '';
-  /** The last usage, as parsed from the event's binary text: its numbers are right, its texts may not be. */
-  private counts: object | null = null;
-  private sawChoice = false;
+  /** The events that were all known so far; null once one was not. */
+  private draft: Draft | null;
+  /** The answer so far; null while the draft follows an earlier one. */
+  private merged: MergedAnswer | null = null;
   private sawOutput = false;
 
   constructor(
@@ -53,10 +42,11 @@ export class Assembler {
     options: AssemblerOptions,
   ) {
     this.budget = new Budget(options.maxBytes, options.shared);
-    this.top = new RawRecord(this.budget);
-    this.choice = new AssembledChoice(route, this.budget);
     this.useTemplate = options.template ?? true;
     this.shapes = options.shapes ?? new EventShapes();
+    // The parts of a list are counted together while they grow, and a draft counts its text alone.
+    const mayDraft = this.useTemplate && options.shared === undefined;
+    this.draft = mayDraft ? new Draft(this.shapes, this.budget) : null;
   }
 
   /** Some output was seen. A role alone is not output. */
@@ -65,17 +55,17 @@ export class Assembler {
   }
 
   get finishReason(): string | null {
-    return this.choice.finishReason;
+    return (this.merged ?? this.draft)?.finishReason ?? null;
   }
 
   /** The last usage that was not null, for its numbers. */
   get usageCounts(): object | null {
-    return this.counts;
+    return (this.merged ?? this.draft)?.usageCounts ?? null;
   }
 
   /** The last usage that was not null, parsed anew at each call. */
   get usage(): Readonly<Record<string, unknown>> | null {
-    const raw = this.top.raw('usage');
+    const raw = (this.merged ?? this.draft)?.usage ?? null;
     return raw === null
       ? null
       : (JSON.parse(Buffer.from(raw, 'latin1').toString()) as Record<string, unknown> | null);
@@ -95,8 +85,14 @@ export class Assembler {
   /** As `add`, for text with one character for each byte that is known to be UTF-8. */
   addRaw(raw: string): void {
     const taken = this.template === null ? -1 : this.template.take(raw);
-    if (taken === -1) this.merge(raw);
-    else if (taken > 0) this.sawOutput = true;
+    if (taken > 0) this.sawOutput = true;
+    if (taken !== -1) return;
+    // The template holds only for an unbroken run: another event may have changed what it repeats.
+    this.template = null;
+    if (this.note(raw)) return;
+    const { event, facts } = this.merging().merge(raw);
+    if (facts.output) this.sawOutput = true;
+    if (this.useTemplate) this.template = Template.from(event);
   }
 
   /**
@@ -105,26 +101,18 @@ export class Assembler {
    * @throws {AssemblyError} `limit` when it is larger than `maxBytes`; `invalid` when there was no choice.
    */
   finish(): string {
-    if (!this.sawChoice) throw invalid('the stream had no choice');
-    const [first, rest] = this.head();
-    const choices = `"choices":[${this.choice.toRaw()}]`;
-    const raw = `{${[...first, choices, ...rest].join(',')}}`;
+    const { draft } = this;
+    const known = this.merged === null ? (draft?.finish() ?? null) : null;
+    const raw = known ?? this.merging().toRaw();
     this.budget.check(raw.length);
+    if (known === null && draft?.hasText)
+      this.shapes.patterns.learn(draft, (events) => this.assembled(events));
     return raw;
   }
 
   /** Gives up what was assembled, so that another assembler may take its bytes. */
   discard(): void {
     this.budget.giveBack();
-  }
-
-  /** The top-level members that stand before and after `choices`, as engines order them. */
-  private head(): [string[], string[]] {
-    const { top } = this;
-    const named = (key: string) => (top.has(key) ? [`"${key}":${top.raw(key)}`] : []);
-    const object = `"object":"${OBJECTS[this.route]}"`;
-    const first = [...named('id'), object, ...named('created'), ...named('model')];
-    return [first, top.members('id', 'created', 'model')];
   }
 
   /**
@@ -143,100 +131,43 @@ export class Assembler {
     return end.at;
   }
 
-  /**
-   * Events repeat their id, model and time before their choices. That part is merged once; what was kept once
-   * is kept the second time without effect. Halves the cost of an event that has to be parsed.
-   */
-  private merge(text: string): void {
-    // The template holds only for an unbroken run: another event may have changed what it repeats.
-    this.template = null;
-    const at = text.indexOf(CHOICES);
-    const head = at === -1 ? '' : text.slice(0, at);
-    if (head !== '' && (head === this.repeated || this.mergeHead(head))) {
-      this.repeated = head;
-      this.mergeObject(head.slice(1), `{${text.slice(at)}`);
-    } else {
-      this.mergeObject('', text);
+  /** Notes an event in the draft. @returns whether that is all there is to do: an earlier answer is being followed. */
+  private note(raw: string): boolean {
+    if (this.draft === null) return false;
+    const taken = this.draft.take(raw);
+    if (taken !== null && this.merged === null && this.draft.isFollowing) {
+      if (taken.output) this.sawOutput = true;
+      this.template = taken.template;
+      return true;
     }
+    if (this.merged === null) this.merged = this.caughtUp(this.draft);
+    // One that is known but new in its place is still worth learning from.
+    if (taken === null) this.draft = null;
+    return false;
   }
 
-  /**
-   * Merges the members before `choices`.
-   *
-   * @returns false, with nothing merged, where the text does not end between two members of the event.
-   */
-  private mergeHead(head: string): boolean {
-    const members = head.trimEnd();
-    const closed = members.endsWith(',') ? `${members.slice(0, -1)}}` : `${members}}`;
-    let known = this.shapes.headOf(closed);
-    if (known === undefined) {
-      let value: unknown;
-      try {
-        value = JSON.parse(closed);
-      } catch {
-        return false;
-      }
-      const { object } = value as { object?: unknown };
-      // An error frame is known by more than one member, which may stand anywhere.
-      const facts = inspectChunk(value, this.route);
-      if (object === 'error' || facts.error !== null) return false;
-      if (facts.usage === null) known = this.shapes.keepHead(closed, facts);
-      else this.counts = facts.usage;
+  private merging(): MergedAnswer {
+    this.merged ??= this.caughtUp(this.draft);
+    return this.merged;
+  }
+
+  /** An answer with the events that were only noted so far. */
+  private caughtUp(draft: Draft | null): MergedAnswer {
+    const answer = new MergedAnswer(this.route, this.budget, this.shapes);
+    if (draft === null || draft.followed.length === 0) return answer;
+    const more = draft.textBehindFirst();
+    this.budget.giveBack();
+    for (const [at, text] of draft.followed.entries()) {
+      const { event } = answer.merge(text);
+      if (draft.steps[at] instanceof FramedFacts) event.lastString?.target.append(more);
     }
-    this.mergeMembers(new Merge('', closed, known));
-    return true;
+    return answer;
   }
 
-  private mergeObject(lead: string, text: string): void {
-    const shape = this.shapes.find(text);
-    const known = shape?.facts ?? this.shapes.factsOf(text);
-    const facts = known ?? this.factsOf(text);
-    const event = new Merge(lead, text, shape);
-    this.mergeMembers(event);
-    if (known === undefined) this.shapes.keep(event, facts);
-    if (facts.usage !== null) this.counts = facts.usage;
-    if (facts.output) this.sawOutput = true;
-    if (this.useTemplate) this.template = Template.from(event);
-  }
-
-  private factsOf(text: string): ChunkFacts {
-    const chunk = parse(text);
-    if (kindAt(text, skipSpace(text, 0)) !== 'object') throw malformed('an event is not an object');
-    const facts = inspectChunk(chunk, this.route);
-    if (facts.error !== null) throw invalid('an event is an error');
-    return facts;
-  }
-
-  private mergeMembers(event: Merge): void {
-    const { text } = event;
-    for (const member of event.membersAt(skipSpace(text, 0))) this.addField(event, member);
-  }
-
-  private addField(event: Merge, member: Member): void {
-    const { key } = member;
-    const kind = kindAt(event.text, member.start);
-    if (key === 'choices') {
-      if (kind === 'null') return;
-      if (kind !== 'array') throw invalid('choices is not an array');
-      for (const { start } of event.elementsAt(member.start)) {
-        this.choice.add(event, start);
-        this.sawChoice = true;
-      }
-    } else if (!NOT_THE_CLIENTS.has(key)) {
-      if (key === 'usage' && kind !== 'object' && kind !== 'null') throw invalid('usage is not an object');
-      this.top.keepLast(event, member);
-    }
-  }
-}
-
-/** `object` is written anew; a descriptor of KV blocks names hosts that no client may see. */
-const NOT_THE_CLIENTS: ReadonlySet<string> = new Set(['object', 'kv_transfer_params']);
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw malformed('an event is not valid JSON');
+  private assembled(events: readonly string[]): string {
+    const answer = new MergedAnswer(this.route, new Budget(Number.POSITIVE_INFINITY), new EventShapes());
+    for (const event of events) answer.merge(event);
+    return answer.toRaw();
   }
 }
 

@@ -36,6 +36,11 @@ export class Template {
     return new Template(new Frame(before, text.slice(end)), target);
   }
 
+  /** The template of events that differ in one string alone, which goes to `target`. */
+  static around(frame: Frame, target: RawText): Template {
+    return new Template(frame, target);
+  }
+
   /**
    * Appends the strings of the events that follow each other in a chunk, framed in the plain form
    * `data: <json>\n\n`, as long as they fit.
