@@ -227,6 +227,24 @@ describe('an answer like an earlier one', () => {
       'with a usage in each event',
       usual('b', 1_800_000_000, 'x').map((one) => one.replace('"m"', '"m","usage":{"n":1}')),
     ],
+    [
+      'with a finish reason beyond ASCII',
+      [
+        ...usual('b', 1_800_000_000, 'x').slice(0, 2),
+        ...events('b', 1_800_000_000, choice('{}', '"\u00e9nde"')),
+      ],
+    ],
+    [
+      'with a usage in its head, spelled with an escape',
+      usual('b', 1_800_000_000, 'x').map((one) => one.replace('"m"', () => '"m","\\u0075sage":{"n":1}')),
+    ],
+    [
+      'with a usage that is long',
+      usual('b', 1_800_000_000, 'x').map((one) =>
+        one.replace('{"prompt', `{"a":"${'y'.repeat(9000)}","prompt`),
+      ),
+    ],
+    ['with a comma too few', usual('b', 1_800_000_000, 'x').map((one) => one.replace('"m",', '"m" '))],
     ['of another model', usual('b', 1_800_000_000, 'x').map((one) => one.replace('"m"', '"n"'))],
     ['with a time that is no number', usual('b', 0, 'x').map((one) => one.replace(':0,', ':0x1,'))],
     [
@@ -235,8 +253,30 @@ describe('an answer like an earlier one', () => {
     ],
   ])('may be another one yet: %s', (_what, mine) => {
     const { shapes } = taught();
-    expect(outcome(mine, shapes)).toBe(outcome(mine, new EventShapes()));
-    expect(answerToChunk(mine, shapes)).toBe(answerToChunk(mine, new EventShapes()));
+    // Three times: the first two may teach what the third then follows.
+    for (let time = 0; time < 3; time++) {
+      expect(outcome(mine, shapes)).toBe(outcome(mine, new EventShapes()));
+      expect(answerToChunk(mine, shapes)).toBe(answerToChunk(mine, new EventShapes()));
+    }
+  });
+
+  it('stays known, whatever else the engine answers meanwhile', () => {
+    const { shapes } = taught();
+    const call = (n: number) =>
+      events(
+        'c',
+        1_800_000_000,
+        choice(`{"tool_calls":[{"index":0,"id":"call-${n}","function":{"name":"f","arguments":"{"}}]}`),
+        choice('{"tool_calls":[{"index":0,"function":{"arguments":"}"}}]}'),
+        choice('{}', '"tool_calls"'),
+      );
+    const merge = jest.spyOn(MergedAnswer.prototype, 'merge');
+    for (let n = 0; n < 200; n++) {
+      for (const more of [0, 1, 2]) outcome(call(3 * n + more), shapes);
+      merge.mockClear();
+      outcome(usual(`d${n}`, 1_800_000_000, 'x', 'y'), shapes);
+      expect(merge).not.toHaveBeenCalled();
+    }
   });
 
   it('is bounded as any other is', () => {
@@ -260,6 +300,11 @@ describe('an answer like an earlier one', () => {
     for (let n = 0; n < 200; n++) outcome(other(n), shapes);
     // Four events of an answer, and eight more for each of 32 that were learned.
     expect(merge.mock.calls.length).toBeLessThanOrEqual(200 * 4 + 32 * 8);
+    // An answer that does come again is found out about all the same.
+    for (let n = 0; n < 1000; n++) outcome(other(0), shapes);
+    merge.mockClear();
+    outcome(other(0), shapes);
+    expect(merge).not.toHaveBeenCalled();
   });
 
   test('any answers of any events, one after another', () => {

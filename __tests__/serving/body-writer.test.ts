@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { BodyWriter } from '../../lib/serving/body-writer';
@@ -129,6 +130,19 @@ describe('a whole body', () => {
       setImmediate(() => res.uncork());
     });
     expect(bodyOf(wire)).toBe('held');
+  });
+
+  it('says nothing of an end to a host whose client has just gone', async () => {
+    const said: string[] = [];
+    let closed: Promise<unknown> = Promise.resolve();
+    await wireOf((res, writer) => {
+      for (const name of ['finish', 'close']) res.on(name, () => said.push(name));
+      closed = once(res, 'close');
+      res.socket!.destroy();
+      withLength('late')(res, writer);
+    });
+    await closed;
+    expect(said).toEqual(['close']);
   });
 
   it.each(['write', 'end'] as const)(

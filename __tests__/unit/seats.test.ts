@@ -52,6 +52,23 @@ describe('seats', () => {
     expect([seats.taken, seats.waiting]).toEqual([0, 0]);
   });
 
+  test('come to one whose tenant was new while hundreds of others hold one', () => {
+    const seats = new Seats(limits({ seats: 256, queueCapacity: 1, queueTimeoutS: 60 }));
+    const ask = (name: string, weight = 1) => {
+      const answers: SeatAnswer[] = [];
+      const leave = seats.enter((answer) => answers.push(answer), { name, weight });
+      return { answers, leave };
+    };
+    const holders = Array.from({ length: 256 }, (_, at) => ask(`tenant-${at}`));
+    const crowder = ask('crowder', 0.1);
+    const newcomer = ask('newcomer');
+    expect([crowder, newcomer].map(kinds)).toEqual([['full'], []]);
+    const [held] = holders[0]!.answers;
+    if (held?.kind === 'seated') held.release();
+    expect(kinds(newcomer)).toEqual(['seated']);
+    expect([seats.taken, seats.waiting]).toEqual([256, 0]);
+  });
+
   test('are not kept for one that left the queue', () => {
     const seats = new Seats(limits({ queueCapacity: 2, queueTimeoutS: 60 }));
     const [first, second, third] = [enter(seats), enter(seats), enter(seats)];

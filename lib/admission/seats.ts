@@ -86,10 +86,11 @@ export class Seats {
     }
     const waiter: Waiter = {
       answer,
-      member,
+      // Asked for again: where there are many tenants, one that had nothing yet may have been forgotten for the room.
+      member: this.#shares.member(share),
       timer: setTimeout(() => this.#drop(place, { kind: 'expired' }), queueTimeoutS * 1000),
     };
-    const place = member.queue.add(waiter);
+    const place = waiter.member.queue.add(waiter);
     this.#waiting++;
     return () => this.#drop(place, { kind: 'left' });
   }

@@ -85,15 +85,20 @@ export class Assembly implements StreamConsumer {
 
   /** Within the leg: an answer that turns out to be too large is a fault of the engine's. */
   complete(): void {
+    this.#note();
     this.#answer = this.#assembler.finish();
   }
 
   /** The answer's JSON text, one character a byte; call it after the leg ended well. */
   finish(): string {
+    this.#note();
+    return this.#answer ?? this.#assembler.finish();
+  }
+
+  #note(): void {
     const { usageCounts, finishReason } = this.#assembler;
     if (usageCounts !== null) noteUsage(this.#record, usageCounts);
     this.#record.finishReason = finishReason;
-    return this.#answer ?? this.#assembler.finish();
   }
 
   /** The last usage that the engine stated. */

@@ -64,7 +64,9 @@ export class BodyWriter {
   whole(body: Buffer | string): void {
     const res = this.#res;
     const { socket } = res;
-    if (typeof body !== 'string' || socket === null || res.write !== PLAIN_WRITE || res.end !== PLAIN_END) {
+    const isOwn = res.write === PLAIN_WRITE && res.end === PLAIN_END;
+    // For a socket that has just gone, `end` without a text would tell listeners that all was sent.
+    if (typeof body !== 'string' || !isOwn || socket === null || socket.destroyed) {
       res.end(body, 'latin1');
       return;
     }

@@ -12,6 +12,7 @@ const FINISH = Buffer.from('finish_reason"');
 const USAGE = Buffer.from('usage"');
 const PREFIX = Buffer.from('data: ');
 const BLANK = Buffer.from('\n\n');
+const QUOTE = 0x22;
 const COLON = 0x3a;
 const SPACE = 0x20;
 const LOWER_N = 0x6e;
@@ -143,13 +144,14 @@ export class Relay implements StreamConsumer {
   }
 }
 
-/** Whether a member whose name ends so occurs with another value than null. */
+/** Whether a member of this name, which is given without its first quote, occurs with another value than null. */
 function statesValue(data: Buffer, name: Buffer): boolean {
   let at = data.indexOf(name);
   while (at !== -1) {
+    const isName = data[at - 1] === QUOTE;
     at += name.length;
     while (data[at] === SPACE || data[at] === COLON || data[at] === LF) at++;
-    if (data[at] !== LOWER_N) return true;
+    if (isName && data[at] !== LOWER_N) return true;
     at = data.indexOf(name, at);
   }
   return false;

@@ -63,6 +63,11 @@ describe('a request that would be another one on the wire is refused, and nothin
       { headers: { 'x-a': 'secret\r' } },
       'the header field x-a cannot be sent',
     ],
+    [
+      'a value that is no text',
+      { headers: { 'x-a': { length: 0, toString: () => 'secret' } as unknown as string } },
+      'the header field x-a cannot be sent',
+    ],
     ['a value with DEL', { headers: { 'x-a': 'secret\x7f' } }, 'the header field x-a cannot be sent'],
     ['a value with NUL', { headers: { 'x-a': 'secret\0' } }, 'the header field x-a cannot be sent'],
     [

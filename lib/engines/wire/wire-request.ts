@@ -49,7 +49,8 @@ const TAB = 0x09;
 const DELETE = 0x7f;
 
 /** RFC 9110, section 5.5. A loop: the short values of a call cost a regular expression 1 us. */
-function isFieldValue(value: string): boolean {
+function isFieldValue(value: unknown): boolean {
+  if (typeof value !== 'string') return false;
   for (let at = 0; at < value.length; at++) {
     const code = value.charCodeAt(at);
     if ((code < 0x20 && code !== TAB) || code === DELETE || code > 0xff) return false;

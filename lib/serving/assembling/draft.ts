@@ -21,6 +21,8 @@ const USAGE_ALONE = /^\{"choices": ?\[\], ?"usage": ?(\{.*\})\}$/;
 
 /** Answers have four or five: one event of each kind, and text in between. */
 const MOST_STEPS = 16;
+/** Characters of an event: those that are noted are held beside the answer. */
+const LONGEST = 4096;
 
 /** What an event is to a draft. */
 interface Taken {
@@ -70,7 +72,8 @@ export class Draft {
    */
   take(raw: string): Taken | null {
     const at = raw.indexOf(CHOICES);
-    if (at === -1 || this.steps.length === MOST_STEPS || !this.takeHead(raw.slice(0, at))) return null;
+    if (at === -1 || raw.length > LONGEST || this.steps.length === MOST_STEPS) return null;
+    if (!this.takeHead(raw.slice(0, at))) return null;
     const body = `{${raw.slice(at)}`;
     const shape = this.shapes.find(body);
     if (shape !== undefined) return shape.hasOneChoice ? this.note(raw, shape, shape.facts) : null;
@@ -97,8 +100,8 @@ export class Draft {
   private takeHead(text: string): boolean {
     if (this.head !== null) return text === this.headText;
     const parts = HEAD.exec(text) as [string, string, string, string, string] | null;
-    // A usage that is part of the head belongs to no step.
-    if (parts === null || parts[4].includes('"usage"')) return false;
+    // A usage that is part of the head belongs to no step; behind an escape there might be one.
+    if (parts === null || parts[4].includes('"usage"') || parts[4].includes('\\')) return false;
     const [, id, between, created, rest] = parts;
     this.head = { id, created, between, rest };
     this.headText = text;
@@ -138,7 +141,7 @@ export class Draft {
     this.steps.push(step);
     if (this.isFollowing) this.followed.push(raw);
     if (facts === null) return SILENT;
-    this.finishReason = facts.finishReason ?? this.finishReason;
+    if (facts.finishReason !== null) this.finishReason = Buffer.from(facts.finishReason, 'latin1').toString();
     return facts.output ? OUTPUT : SILENT;
   }
 }

@@ -32,7 +32,11 @@ export class EventShapes {
   /** What the event says, where another differed from it in nothing but its one string. */
   framedOf(text: string): FramedFacts | undefined {
     // An empty string and null are another matter: only what was filled is known to be output.
-    return this.#framed.find(({ frame }) => (frame.inside(text) ?? '') !== '');
+    const at = this.#framed.findIndex(({ frame }) => (frame.inside(text) ?? '') !== '');
+    const found = this.#framed[at];
+    // To the front: frames that serve stay, whatever else passes by.
+    if (found !== undefined && at > 0) this.#framed = [found, ...this.#framed.filter((one) => one !== found)];
+    return found;
   }
 
   find(text: string): Shape | undefined {

@@ -97,7 +97,8 @@ export class MergedAnswer {
    */
   private mergeHead(head: string): boolean {
     const members = head.trimEnd();
-    const closed = members.endsWith(',') ? `${members.slice(0, -1)}}` : `${members}}`;
+    if (members !== '{' && !members.endsWith(',')) return false;
+    const closed = members === '{' ? '{}' : `${members.slice(0, -1)}}`;
     let known = this.shapes.headOf(closed);
     if (known === undefined) {
       let value: unknown;

@@ -12,8 +12,9 @@ export interface Blanks {
 
 /** Answers that are kept; the newest first. */
 const MOST = 16;
-/** So many are learned in a row without any use, then no more: learning one costs as much as a request. */
+/** So many are learned in a row without any use, then one of a thousand: learning costs as much as a request. */
 const MOST_IN_VAIN = 32;
+const ONE_OF = 1000;
 
 /** Texts to fill in that no answer has by chance. Two of a kind, of two lengths. */
 const PROBES: readonly [Blanks, Blanks] = [
@@ -79,8 +80,9 @@ export class Patterns {
 
   /** Keeps what can be learned of an answer. */
   learn(told: Told, assemble: (events: readonly string[]) => string): void {
-    if (this.inVain >= MOST_IN_VAIN || this.has(told)) return;
+    if (this.has(told)) return;
     this.inVain++;
+    if (this.inVain > MOST_IN_VAIN && this.inVain % ONE_OF !== 0) return;
     const pattern = learned(told, assemble);
     if (pattern !== null) this.known = [pattern, ...this.known.slice(0, MOST - 1)];
   }
