@@ -125,6 +125,36 @@ test('any answers after any others', () => {
   });
 });
 
+describe('the head of an event', () => {
+  const CHOICES = '"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":"stop"}]';
+  const parsed = (text: string) => JSON.parse(text) as Record<string, unknown>;
+
+  test.each([
+    ['no comma before choices', `{"id":"a"${CHOICES}}`],
+    ['a comma and no member', `{,${CHOICES}}`],
+    ['a comma behind a blank', `{ ,${CHOICES}}`],
+    ['two commas', `{"id":"a",,${CHOICES}}`],
+    ['no comma behind a number', `{"created":17${CHOICES}}`],
+  ])('is no JSON with %s', (_what, event) => {
+    for (const template of [true, false]) {
+      const made = new Assembler('chat', { maxBytes: 1000, template });
+      expect(() => made.add(event)).toThrow('not valid JSON');
+    }
+  });
+
+  test.each([
+    ['of none', '{"id":"B","created":2,"model":"m2"}'],
+    ['as a value', '{"id":"choices","created":2,"model":"choices"}'],
+    ['in another member', `{"id":"B","q":{"choices":[]},"model":"m2",${CHOICES}}`],
+    ['spelled with an escape', '{"id":"B","created":2,"\\u0063hoices":[]}'],
+  ])('counts again behind an event with choices %s', (_what, between) => {
+    const event = `{"id":"A","created":1,"model":"m",${CHOICES}}`;
+    const made = new Assembler('chat', { maxBytes: 1000 });
+    for (const one of [event, between, event]) made.add(one);
+    expect(parsed(made.finish())).toMatchObject({ id: 'A', created: 1, model: 'm' });
+  });
+});
+
 describe('an answer like an earlier one', () => {
   const USAGE = '"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2}';
   const choice = (delta: string, finish = 'null') =>

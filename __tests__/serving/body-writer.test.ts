@@ -145,24 +145,21 @@ describe('a whole body', () => {
     expect(said).toEqual(['close']);
   });
 
-  it.each(['write', 'end'] as const)(
-    'goes whole through a %s that the host has put there',
-    async (method) => {
-      const seen: unknown[] = [];
-      const wire = await wireOf((res, writer) => {
-        const own = res[method].bind(res) as (...given: unknown[]) => never;
-        Object.assign(res, {
-          [method]: (...given: unknown[]) => {
-            seen.push(given[0]);
-            return own(...given);
-          },
-        });
-        withLength('whole')(res, writer);
+  it.each(['write', 'end'] as const)('is bytes for a %s that the host has put there', async (method) => {
+    const seen: unknown[] = [];
+    const wire = await wireOf((res, writer) => {
+      const own = res[method].bind(res) as (...given: unknown[]) => never;
+      Object.assign(res, {
+        [method]: (...given: unknown[]) => {
+          seen.push(String(given[0]));
+          return own(...given);
+        },
       });
-      expect(bodyOf(wire)).toBe('whole');
-      expect(seen).toEqual(method === 'end' ? ['whole'] : []);
-    },
-  );
+      withLength(Buffer.from('\u00e4\u4f60').toString('latin1'))(res, writer);
+    });
+    expect(bodyOf(wire)).toBe('\u00e4\u4f60');
+    expect(seen).toEqual(method === 'end' ? ['\u00e4\u4f60'] : []);
+  });
 
   it('waits for its turn behind an answer that is not over', async () => {
     const answers: (() => void)[] = [];

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Outcome, RequestContext } from '../context';
 import { Fleet } from '../engines/fleet';
-import { ClientGoneError, ConfigError, type NarwhalError } from '../errors';
+import { ClientGoneError, ConfigError, isNarwhalError, type NarwhalError } from '../errors';
 import { checkLogger, type Logger } from '../logger';
 import { checkOptions } from '../options';
 import { guessRoute } from '../request/route';
@@ -106,7 +106,14 @@ export function dispatchTo(serving: Serving, logger: Logger | undefined, onError
       if (error instanceof ClientGoneError) return;
       const known = toNarwhalError(error);
       logFault(logger, known, context);
-      refuse(context, res, next, known, onError);
+      try {
+        refuse(context, res, next, known, onError);
+      } catch {
+        // An `end` of the host that throws for an error, too: a rejection of nobody's would end the process.
+        res.destroy();
+      }
+      // What broke here or in the host, in mid-answer: nobody is going to end it.
+      if (!isNarwhalError(error) && res.headersSent && !res.writableEnded) res.destroy();
     }
   };
 }

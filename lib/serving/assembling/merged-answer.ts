@@ -67,6 +67,8 @@ export class MergedAnswer {
       this.repeated = head;
       return this.mergeObject(head.slice(1), `{${text.slice(at)}`);
     }
+    // It may say what the head says, with other values: the head counts anew when it comes again.
+    this.repeated = '';
     return this.mergeObject('', text);
   }
 
@@ -96,9 +98,8 @@ export class MergedAnswer {
    * @returns false, with nothing merged, where the text does not end between two members of the event.
    */
   private mergeHead(head: string): boolean {
-    const members = head.trimEnd();
-    if (members !== '{' && !members.endsWith(',')) return false;
-    const closed = members === '{' ? '{}' : `${members.slice(0, -1)}}`;
+    const closed = closedOf(head.trimEnd());
+    if (closed === null) return false;
     let known = this.shapes.headOf(closed);
     if (known === undefined) {
       let value: unknown;
@@ -161,6 +162,13 @@ export class MergedAnswer {
 
 /** `object` is written anew; a descriptor of KV blocks names hosts that no client may see. */
 const NOT_THE_CLIENTS: ReadonlySet<string> = new Set(['object', 'kv_transfer_params']);
+
+/** The members before `choices` as an object; null where no member could follow them. */
+function closedOf(head: string): string | null {
+  if (head === '{') return '{}';
+  const members = head.slice(0, -1);
+  return head.endsWith(',') && members.trimEnd() !== '{' ? `${members}}` : null;
+}
 
 function parse(text: string): unknown {
   try {
