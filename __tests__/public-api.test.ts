@@ -27,7 +27,7 @@ const RANKS: readonly (readonly string[])[] = [
   ['engines'],
   ['config'],
   ['json'],
-  ['outcomes', 'errors', 'options', 'logger', 'ids'],
+  ['outcomes', 'errors', 'options', 'logger', 'ids', 'roster'],
 ];
 
 function roomOf(name: string): string {
