@@ -81,7 +81,10 @@ export async function checkBooks({ router, fleet }: Gateway, untold: number): Pr
     expect([prefills_in_flight, prefill_tokens, decodes_in_flight]).toEqual([0, 0, 0]);
   }
   // A probe may be between the engine and the router at any moment.
-  await until(() => fleet.ledger.produced - router.state().handoffs.produced === untold);
+  await until(() => {
+    const { produced, held } = router.state().handoffs;
+    return held === 0 && fleet.ledger.produced - produced === untold;
+  });
   const { produced, claimed, reclaimed, leased } = router.state().handoffs;
   expect(produced).toBe(claimed + reclaimed + leased);
   const { ledger } = fleet;
