@@ -85,6 +85,7 @@ export class Shares<W> {
 
   /** A member has one request fewer. */
   left(member: Member<W>): void {
+    // Where it is alone there is no line: a map that entries leave and enter again is made anew every few times.
     if (member.count > 0 || this.#members.size === 1) return;
     // To the end of the line of idle ones.
     this.#members.delete(member.name);

@@ -91,6 +91,7 @@ export class Assembly implements StreamConsumer {
 
   /** The answer's JSON text, one character a byte; call it after the leg ended well. */
   finish(): string {
+    // Again: the parts of a list are complete in any order, and the row has the reason of the last one of the list.
     this.#note();
     return this.#answer ?? this.#assembler.finish();
   }

@@ -36,7 +36,7 @@ export class SocketPool implements ConnectionOwner {
   readonly #open = new Roster<Connection>();
   /** Free ones, the latest last. Those that died meanwhile are found when they are taken. */
   #free: Connection[] = [];
-  readonly #waiting = new Roster<PooledPassenger>();
+  #waiting = new Roster<PooledPassenger>();
   #whenEmpty: (() => void) | null = null;
   /** Why there is no new connection any more. */
   #closedBy: Error | null = null;
@@ -95,11 +95,8 @@ export class SocketPool implements ConnectionOwner {
   /** Closes everything; running and waiting calls fail with the error. @returns settles when all are closed. */
   destroy(error: Error): Promise<void> {
     this.#closedBy = error;
-    const waiting: PooledPassenger[] = [];
-    for (let next = this.#waiting.first; next !== null; next = this.#waiting.first) {
-      this.#waiting.remove(next);
-      waiting.push(next.value);
-    }
+    const waiting = this.#waiting;
+    this.#waiting = new Roster();
     this.#free = [];
     for (const connection of this.#open) connection.destroy(error);
     for (const passenger of waiting) passenger.broken(error);

@@ -32,17 +32,22 @@ export function wireRequest({ engine, method, path, headers, body }: EngineCall)
   }
   let fields = '';
   for (const name in headers) {
-    const isKnown = goodNames.includes(name);
-    if (!isKnown && OWN.has(name)) continue;
+    if (OWN.has(name)) continue;
     const value = headers[name]!;
-    if ((!isKnown && !NAME.test(name)) || !isFieldValue(value))
+    if (!isFieldName(name) || !isFieldValue(value))
       throw new TypeError(`the header field ${name} cannot be sent`);
-    if (!isKnown && goodNames.length < MAX_NAMES) goodNames.push(name);
     fields += `${name}: ${value}\r\n`;
   }
   if (body !== null) fields += `content-length: ${bodyLength(body)}\r\n`;
   else if (method !== 'GET') fields += 'content-length: 0\r\n';
   return { line: `${method} ${target} HTTP/1.1\r\n`, fields, body };
+}
+
+function isFieldName(name: string): boolean {
+  if (goodNames.includes(name)) return true;
+  if (!NAME.test(name)) return false;
+  if (goodNames.length < MAX_NAMES) goodNames.push(name);
+  return true;
 }
 
 const TAB = 0x09;

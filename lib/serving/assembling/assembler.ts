@@ -140,12 +140,14 @@ export class Assembler {
       this.template = taken.template;
       return true;
     }
-    if (this.merged === null) this.merged = this.caughtUp(this.draft);
-    // One that is known but new in its place is still worth learning from.
-    if (taken === null) this.draft = null;
+    // An event that is known but new in its place is still worth learning from.
+    if (taken !== null) return false;
+    this.merging();
+    this.draft = null;
     return false;
   }
 
+  /** The answer as it is merged; what was only noted so far is merged first. */
   private merging(): MergedAnswer {
     this.merged ??= this.caughtUp(this.draft);
     return this.merged;

@@ -11,10 +11,9 @@ import { Frame } from './frame';
 import type { Blanks, Pattern } from './pattern';
 import { RawText } from './raw-text';
 import type { FramedFacts } from './shape';
-import { type Head, type Step, USAGE } from './step';
+import { CHOICES, type Head, type Step, USAGE } from './step';
 import { Template } from './template';
 
-const CHOICES = '"choices"';
 /** As vLLM and SGLang write it. A head of another form is merged event by event. */
 const HEAD = /^\{"id":"([ !#-[\]-~]{1,200})",("object":"[\w.]{1,40}","created":)([1-9]\d{0,14})(,.{0,300})$/;
 const USAGE_ALONE = /^\{"choices": ?\[\], ?"usage": ?(\{.*\})\}$/;
@@ -119,7 +118,7 @@ export class Draft {
     this.text = new RawText(this.budget);
     this.text.append(this.firstPiece);
     const around = new Frame(`${this.headText}${frame.open.slice(1)}`, frame.close);
-    return { output: facts.output, template: Template.around(around, this.text) };
+    return { output: facts.output, template: new Template(around, this.text) };
   }
 
   private takeUsage(raw: string, body: string): Taken | null {

@@ -11,11 +11,10 @@ import { AssembledChoice } from './choice';
 import type { EventShapes } from './event-shapes';
 import { Merge } from './merge';
 import { RawRecord } from './raw-record';
+import { CHOICES } from './step';
 
 /** `object` of the whole answer. Source: OpenAI API reference, as vLLM answers it. */
 const OBJECTS: Readonly<Record<Route, string>> = { chat: 'chat.completion', completion: 'text_completion' };
-
-const CHOICES = '"choices"';
 
 /** What came of one event. */
 export interface MergedEvent {

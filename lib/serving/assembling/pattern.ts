@@ -1,6 +1,6 @@
 /** A whole answer, but for what differs between answers of the same events. */
 import { copyOf } from '../../json/raw-json';
-import { type Head, type Step, USAGE } from './step';
+import { type HeadFrame, type Step, USAGE } from './step';
 
 /** What differs: raw JSON text, strings without their quotes. `usage` is empty where none was stated. */
 export interface Blanks {
@@ -24,14 +24,14 @@ const PROBES: readonly [Blanks, Blanks] = [
 
 /** The events of an answer, as a draft tells them. */
 interface Told {
-  readonly head: Head | null;
+  readonly head: HeadFrame | null;
   readonly steps: readonly Step[];
 }
 
 /** How answers look whose events are these. */
 export class Pattern {
   private constructor(
-    readonly head: Head,
+    readonly head: HeadFrame,
     readonly steps: readonly Step[],
     private readonly literals: readonly string[],
     private readonly names: readonly (keyof Blanks)[],
@@ -48,9 +48,8 @@ export class Pattern {
     const [probe, other] = PROBES;
     const found = cut(assemble(eventsOf(head, steps, probe)), probe, steps.includes(USAGE));
     if (found === null) return null;
-    const { id, created, between, rest } = head;
     // Parts of an event keep all of it alive, and what else came with it.
-    const own = { id: copyOf(id), created: copyOf(created), between: copyOf(between), rest: copyOf(rest) };
+    const own = { between: copyOf(head.between), rest: copyOf(head.rest) };
     const pattern = new Pattern(own, [...steps], found.literals, found.names);
     return pattern.fill(other) === assemble(eventsOf(head, steps, other)) ? pattern : null;
   }
@@ -69,7 +68,7 @@ export class Patterns {
   private inVain = 0;
 
   /** Those of answers whose heads differ in id and time alone. */
-  of({ between, rest }: Head): readonly Pattern[] {
+  of({ between, rest }: HeadFrame): readonly Pattern[] {
     return this.known.filter(({ head }) => head.rest === rest && head.between === between);
   }
 
@@ -105,7 +104,7 @@ function learned(told: Told, assemble: (events: readonly string[]) => string): P
 }
 
 /** The events, with other texts in their blanks. */
-function eventsOf({ between, rest }: Head, steps: readonly Step[], blanks: Blanks): string[] {
+function eventsOf({ between, rest }: HeadFrame, steps: readonly Step[], blanks: Blanks): string[] {
   const lead = `{"id":"${blanks.id}",${between}${blanks.created}${rest}`;
   return steps.map((step) => `${lead}${bodyOf(step, blanks).slice(1)}`);
 }

@@ -20,22 +20,27 @@ export class Shape {
   }
 
   membersOf(text: string, start: number): readonly Member[] {
-    let members = this.#members.get(start);
-    if (members === undefined) {
-      members = membersOf(text, start);
-      this.#members.set(start, members);
-    }
-    return members;
+    return remembered(this.#members, membersOf, text, start);
   }
 
   elementsOf(text: string, start: number): readonly Span[] {
-    let elements = this.#elements.get(start);
-    if (elements === undefined) {
-      elements = elementsOf(text, start);
-      this.#elements.set(start, elements);
-    }
-    return elements;
+    return remembered(this.#elements, elementsOf, text, start);
   }
+}
+
+/** What `read` finds in the text at a place, read once for each place. */
+function remembered<T>(
+  known: Map<number, T>,
+  read: (text: string, at: number) => T,
+  text: string,
+  at: number,
+): T {
+  let found = known.get(at);
+  if (found === undefined) {
+    found = read(text, at);
+    known.set(at, found);
+  }
+  return found;
 }
 
 /** What an event says that is the same but for one string that is not empty. */

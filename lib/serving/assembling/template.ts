@@ -17,7 +17,8 @@ export class Template {
   private readonly open: string;
   private readonly close: string;
 
-  private constructor(
+  /** @param target where the one string goes in which events differ that have this frame. */
+  constructor(
     private readonly frame: Frame,
     private readonly target: RawText,
   ) {
@@ -34,11 +35,6 @@ export class Template {
     const { start, end, target } = lastString;
     const before = lead === '' ? text.slice(0, start) : `{${lead}${text.slice(1, start)}`;
     return new Template(new Frame(before, text.slice(end)), target);
-  }
-
-  /** The template of events that differ in one string alone, which goes to `target`. */
-  static around(frame: Frame, target: RawText): Template {
-    return new Template(frame, target);
   }
 
   /**
